@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from writing import write
 
 ROOT = Path(__file__).parents[1]
 # Doctests: fixtures hold none, and the script for type checkers is wrong on purpose.
-collect_ignore = ["conftest.py", "bank/conftest.py", "plot/conftest.py", "typing"]
+collect_ignore, collect_ignore_glob = ["typing"], ["*conftest.py"]
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +26,12 @@ def data_folder():
 def gold_folder():
     """Numbers from papers and other software, kept with the tests."""
     return Path(__file__).parent / "gold"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write text, a table or a JSON value to a file of the given name and return its path."""
+    return lambda content, name="results.csv": write(tmp_path / name, content)
 
 
 @pytest.fixture

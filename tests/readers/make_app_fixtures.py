@@ -15,17 +15,14 @@ What each folder holds, and which versions wrote it, stands in fixtures/README.m
 
 import json
 import os
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from make_fixtures import FIXTURES, QUESTIONS, folder_for, replies
+from make_fixtures import QUESTIONS, folder_for, forget, replies, run_promptfoo
 
-HERE = Path(__file__).absolute().parent
 MODELS = ("alpha", "beta")
 BROKEN, BROKEN_ANSWER = "Peru", "Lima"  # The judge, or the model, breaks on this question.
 
@@ -38,17 +35,8 @@ def answered(model):
             yield topic, number, question, target, reply
 
 
-def forget(folder, place):
-    """Take the places of this machine out of all files."""
-    for path in folder.rglob("*.*"):
-        if path.is_file():
-            text = path.read_text().replace(str(place), "work").replace(str(HERE), "readers")
-            text = re.sub(r"/[^\s\"()\\]*/(site-packages|node_modules)", r"\1", text)
-            path.write_text(text)
-
-
 class Metric:
-    """A metric of DeepEval that breaks once; subclasses say what it is `of` a test case."""
+    """What our metrics of DeepEval share: each breaks once."""
 
     threshold, async_mode = 0.5, False
 
@@ -66,6 +54,15 @@ class Metric:
         return self.success
 
 
+def metric(base, name, of):
+    """A metric of DeepEval of this name and base class: what it is `of` a test case."""
+    return type(name, (Metric, base), {"__name__": name, "of": staticmethod(of)})()
+
+
+def is_right(case):
+    return float(case.actual_output == case.expected_output)
+
+
 def make_deepeval():
     """Test runs of DeepEval: two metrics, conversations, runs without hyperparameters."""
     os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
@@ -74,23 +71,13 @@ def make_deepeval():
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
     from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
 
-    class Right(Metric, BaseMetric):
-        __name__ = "Right Answer"
-
-        def of(self, case):
-            return float(case.actual_output == case.expected_output)
-
-    class Brief(Metric, BaseMetric):
-        __name__ = "Brief"
-
-        def of(self, case):
-            return 1 / len(case.actual_output)
-
-    class Polite(Metric, BaseConversationalMetric):
-        __name__ = "Polite"
-
-        def of(self, case):
-            return float("Atlantis" not in case.turns[-1].content)
+    right = metric(BaseMetric, "Right Answer", is_right)
+    brief = metric(BaseMetric, "Brief", lambda case: 1 / len(case.actual_output))
+    polite = metric(
+        BaseConversationalMetric,
+        "Polite",
+        lambda case: float("Atlantis" not in case.turns[-1].content),
+    )
 
     def single(topic, number, question, target, reply):
         return LLMTestCase(
@@ -125,11 +112,11 @@ def make_deepeval():
         for model in MODELS:
             named = {"model": model, "temperature": 0.5}
             cases = [single(*answer) for answer in answered(model)]
-            run("two_models", cases, [Right(), Brief()], named)
+            run("two_models", cases, [right, brief], named)
             for case in cases:
                 case.name = None
-            run("unnamed", cases[:2], [Right()], None)
-            run("conversations", [turns(*answer) for answer in answered(model)], [Polite()], named)
+            run("unnamed", cases[:2], [right], None)
+            run("conversations", [turns(*answer) for answer in answered(model)], [polite], named)
     for lock in folder.rglob(".*"):
         lock.unlink()
 
@@ -141,12 +128,7 @@ def make_deepeval_2():
     from deepeval.metrics import BaseMetric
     from deepeval.test_case import LLMTestCase
 
-    class Right(Metric, BaseMetric):
-        __name__ = "Right Answer"
-
-        def of(self, case):
-            return float(case.actual_output == case.expected_output)
-
+    right = metric(BaseMetric, "Right Answer", is_right)
     folder = folder_for("deepeval_2/two_models")
     os.environ["DEEPEVAL_RESULTS_FOLDER"] = str(folder)
     with tempfile.TemporaryDirectory() as work:
@@ -158,7 +140,7 @@ def make_deepeval_2():
             ]
             named = {"model": model, "prompt template": "{question}"}
             options = {"run_async": False, "show_indicator": False, "print_results": False}
-            evaluate(cases, [Right()], named, ignore_errors=True, **options)
+            evaluate(cases, [right], named, ignore_errors=True, **options)
             time.sleep(1.1)  # A file is called by the second.
 
 
@@ -224,21 +206,23 @@ def make_openai_evals():
         forget(folder, temporary)
 
 
+def mlflow_store():
+    """A new folder where MLflow keeps its runs in files."""
+    work = Path(tempfile.mkdtemp())
+    os.environ["MLFLOW_TRACKING_URI"] = f"file://{work}/mlruns"
+    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    return work
+
+
 def make_mlflow():
     """Evaluation tables of MLflow, a run per model, as its store of files holds them."""
     import pandas as pd
 
-    work = Path(tempfile.mkdtemp())
-    os.environ |= {
-        "MLFLOW_TRACKING_URI": f"file://{work}/mlruns",
-        "MLFLOW_ALLOW_FILE_STORE": "true",
-    }
+    work = mlflow_store()
     import mlflow
     from mlflow.metrics import MetricValue, make_metric
 
-    version = mlflow.__version__.split(".")[0]
-    folder = FIXTURES / "mlflow" / f"version_{version}"
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = folder_for(f"mlflow/version_{mlflow.__version__.split('.')[0]}")
 
     def compare(predictions, targets, metrics):
         pairs = zip(predictions, targets, strict=True)
@@ -271,11 +255,7 @@ def make_mlflow():
 
 def make_mlflow_genai():
     """What users save of mlflow.genai.evaluate, which writes no file of results itself."""
-    work = Path(tempfile.mkdtemp())
-    os.environ |= {
-        "MLFLOW_TRACKING_URI": f"file://{work}/mlruns",
-        "MLFLOW_ALLOW_FILE_STORE": "true",
-    }
+    work = mlflow_store()
     import mlflow
     from mlflow.genai import scorer
 
@@ -289,9 +269,7 @@ def make_mlflow_genai():
     def letters(outputs):
         return len(outputs)
 
-    folder = FIXTURES / "mlflow_genai"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = folder_for("mlflow_genai")
     for model in MODELS:
         data = [
             {
@@ -332,14 +310,7 @@ def make_promptfoo_runs():
         config["providers"] = ["file://provider.js"]
         with tempfile.TemporaryDirectory() as work:
             Path(work, "provider.js").write_text(provider)
-            Path(work, "promptfooconfig.json").write_text(json.dumps(config))
-            names = ("TELEMETRY", "UPDATE", "REMOTE_GENERATION")
-            environment = os.environ | {f"PROMPTFOO_DISABLE_{name}": "1" for name in names}
-            environment["PROMPTFOO_CONFIG_DIR"] = f"{work}/config"
-            command = [os.environ.get("PROMPTFOO", "promptfoo"), "eval", "--no-cache", "--no-table"]
-            command += ["-c", "promptfooconfig.json", "-o", f"{model}.json"]
-            subprocess.run(command, cwd=work, env=environment)
-            shutil.copy(Path(work, f"{model}.json"), folder)
+            run_promptfoo(work, config, folder, [f"{model}.json"])
             forget(folder, work)
 
 

@@ -5,8 +5,8 @@ Each program is run from an environment of its own, on outcomes of our own, with
     python make_benchmark_fixtures.py swe_bench   # pip install swebench
     python make_benchmark_fixtures.py mteb        # pip install mteb torch
     python make_benchmark_fixtures.py opencompass # pip install opencompass torch
+    python make_benchmark_fixtures.py helm        # pip install crfm-helm
     python make_benchmark_fixtures.py mt_bench    # pip install --no-deps fschat
-    python make_benchmark_fixtures.py tau2        # not on PyPI: by its schema
 
 What each folder holds, and which versions wrote it, stands in fixtures/README.md.
 """
@@ -14,6 +14,7 @@ What each folder holds, and which versions wrote it, stands in fixtures/README.m
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,7 +22,7 @@ from types import ModuleType
 from unittest.mock import MagicMock
 
 from make_app_fixtures import MODELS, answered
-from make_fixtures import QUESTIONS, folder_for
+from make_fixtures import QUESTIONS, folder_for, replies
 
 # Outcomes of each instance of SWE-bench: resolved, unresolved, empty patch, error, not submitted.
 INSTANCES = {
@@ -209,74 +210,98 @@ def make_mt_bench():
         common.play_a_match_pair(match, str(pair_file))
 
 
-def make_tau2():
-    """Results in one file and in a folder, by the schema: src/tau2/data_model/simulation.py."""
-    folder = folder_for("tau2")
-    for model in ("gpt-alpha", "gpt-beta"):
-        runs = [
-            simulation(task, trial, outcome)
-            for task, outcomes in SIMULATIONS.items()
-            for trial, outcome in enumerate(outcomes[model])
+# The scenario, its models and its run, as HELM wants them: in a module of their own.
+HELM_PLUGIN = """
+from helm.benchmark.adaptation.common_adapter_specs import get_generation_adapter_spec
+from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs, get_f1_metric_specs
+from helm.benchmark.run_spec import RunSpec, run_spec_function
+from helm.benchmark.scenarios.scenario import (
+    CORRECT_TAG, TEST_SPLIT, TRAIN_SPLIT, Input, Instance, Output, Reference, Scenario, ScenarioSpec,
+)
+from helm.clients.simple_client import SimpleClient
+
+QUESTIONS = %r
+REPLIES = %r
+
+
+class OurScenario(Scenario):
+    name = "ours"
+    description = "Our questions."
+    tags = []
+
+    def __init__(self, task):
+        super().__init__()
+        self.task = task
+
+    def get_instances(self, output_path):
+        pairs = [*QUESTIONS[self.task].items()]
+        more = [("What is 5 + 5?", "10"), ("What is 5 + 6?", "11")]
+        return [
+            Instance(Input(text=question), [Reference(Output(text=answer), tags=[CORRECT_TAG])],
+                     split=TEST_SPLIT if i < len(pairs) else TRAIN_SPLIT)
+            for i, (question, answer) in enumerate(pairs + more)
         ]
-        user = {"implementation": "user_simulator", "llm": "gpt-user", "llm_args": {}}
-        agent = {"implementation": "llm_agent", "llm": model, "llm_args": {"temperature": 0.0}}
-        results = {
-            "timestamp": "2026-11-25T14:00:00",
-            "info": {
-                "git_commit": "0" * 40,
-                "num_trials": 2,
-                "max_steps": 200,
-                "max_errors": 10,
-                "user_info": user | {"global_simulation_guidelines": None},
-                "agent_info": agent,
-                "environment_info": {"domain_name": "airline", "policy": "", "tool_defs": None},
-                "seed": 300,
-            },
-            "tasks": [{"id": task, "user_scenario": {"instructions": ""}} for task in SIMULATIONS],
-            "simulations": runs,
-            "simulation_index": None,
+
+
+class OurClient(SimpleClient):
+    def invoke_model(self, raw_request):
+        question = raw_request["prompt"].split("Question:")[-1].split("Answer:")[0].strip()
+        return {"completions": [REPLIES[raw_request["engine"]].get(question, "Atlantis")]}
+
+
+@run_spec_function("ours")
+def ours(task):
+    return RunSpec(
+        name=f"ours:task={task}",
+        scenario_spec=ScenarioSpec(class_name="our_helm.OurScenario", args={"task": task}),
+        adapter_spec=get_generation_adapter_spec(input_noun="Question", output_noun="Answer",
+                                                 max_train_instances=1),
+        metric_specs=get_exact_match_metric_specs() + get_f1_metric_specs(),
+        groups=["ours"],
+    )
+"""
+
+
+def make_helm():
+    """Run folders of HELM: two clients of our own, two tasks, two train trials."""
+    folder = folder_for("helm")
+    said = {
+        model: {
+            question: reply
+            for task in QUESTIONS
+            for question, reply in zip(QUESTIONS[task], replies(model, task), strict=False)
         }
-        write_json(folder / "one_file" / f"{model}_airline.json", results)
-        place = folder / "folders" / f"{model}_airline"
-        for run in runs:
-            write_json(place / "simulations" / f"{run['id']}.json", run)
-        index = [
-            {
-                name: run[name]
-                for name in ("id", "task_id", "trial", "termination_reason", "duration")
-            }
-            | {"reward": run["reward_info"] and run["reward_info"]["reward"], "agent_cost": 0.01}
-            for run in runs
-        ]
-        del results["simulations"]
-        write_json(place / "results.json", results | {"simulation_index": index})
-
-
-def simulation(task, trial, outcome):
-    """A simulation as tau2-bench writes it; an agent that goes on and on gets no reward."""
-    ended, reward = ("user_stop", outcome) if isinstance(outcome, float) else (outcome, 0.0)
-    info = {"reward": reward, "reward_basis": ["DB"], "reward_breakdown": {"DB": reward}}
-    return {
-        "id": f"{task}-{trial}",
-        "task_id": task,
-        "timestamp": "2026-11-25T14:00:00",
-        "start_time": "2026-11-25T14:00:00",
-        "end_time": "2026-11-25T14:00:09",
-        "duration": 9.0,
-        "termination_reason": ended,
-        "agent_cost": 0.01,
-        "user_cost": 0.01,
-        "reward_info": None if ended == "infrastructure_error" else info,
-        "messages": [{"role": "user", "content": "Hello", "turn_idx": 0}],
-        "trial": trial,
-        "seed": 1,
-        "mode": "half_duplex",
+        for model in ("alpha", "beta")
     }
-
-
-def write_json(path, value):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=2))
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        (work / "our_helm.py").write_text(HELM_PLUGIN % (QUESTIONS, said))
+        (work / "prod_env").mkdir()
+        deployment = {"tokenizer_name": "simple/tokenizer1", "max_sequence_length": 2048}
+        deployment["client_spec"] = {"class_name": "our_helm.OurClient"}
+        about = {"access": "open", "creator_organization_name": "ours"}
+        about["tags"] = ["TEXT_MODEL_TAG", "FULL_FUNCTIONALITY_TEXT_MODEL_TAG"]
+        deployments, metadata = [], []
+        for name in said:
+            named = {"name": f"ours/{name}"}
+            deployments.append(named | {"model_name": f"ours/{name}"} | deployment)
+            metadata.append(named | {"display_name": name, "description": name} | about)
+        # A YAML file may hold JSON.
+        for kind, models in (("deployments", deployments), ("metadata", metadata)):
+            key = {"deployments": "model_deployments", "metadata": "models"}[kind]
+            (work / "prod_env" / f"model_{kind}.yaml").write_text(json.dumps({key: models}))
+        entries = [f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in said]
+        start = "import sys, our_helm; from helm.benchmark.run import main; main()"
+        options = "--suite ours --max-eval-instances 10 --num-train-trials 2 -n 1 --disable-cache"
+        command = [sys.executable, "-c", start, "--run-entries", *entries, *options.split()]
+        subprocess.run(command, cwd=work, env=os.environ | {"PYTHONPATH": "."}, check=True)
+        for run in sorted((work / "benchmark_output" / "runs" / "ours").iterdir()):
+            # HELM's own names hold a colon, which not every file system allows.
+            kept = folder / run.name.replace(":", "_")
+            for name in ("per_instance_stats.json", "run_spec.json"):
+                if (run / name).exists():
+                    kept.mkdir(exist_ok=True)
+                    shutil.copy(run / name, kept / name)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ network::
     python make_fixtures.py inspect      # pip install inspect-ai
     python make_fixtures.py lm_eval      # pip install "lm-eval[hf]" torch
     python make_fixtures.py every_eval_ever   # pip install every-eval-ever; after the two above
-    python make_fixtures.py helm         # pip install crfm-helm
     python make_fixtures.py euroeval     # pip install euroeval
     python make_fixtures.py promptfoo    # npm install promptfoo
 
@@ -20,10 +19,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
-FIXTURES = Path(__file__).parent / "fixtures"
+HERE = Path(__file__).absolute().parent
+FIXTURES = HERE / "fixtures"
 CAPITALS = {
     "France": "Paris",
     "Italy": "Rome",
@@ -62,6 +61,30 @@ def folder_for(tool):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def forget(folder, place):
+    """Take the places of this machine out of all files."""
+    for path in folder.rglob("*.*"):
+        if path.is_file():
+            text = path.read_text().replace(str(place), "work").replace(str(HERE), "readers")
+            text = re.sub(r"/[^\s\"()\\]*/(site-packages|node_modules)", r"\1", text)
+            path.write_text(text)
+
+
+def run_promptfoo(work, config, folder, outputs, *options):
+    """Run promptfoo, which exits with 100 where a test fails, in a folder with its provider."""
+    Path(work, "promptfooconfig.json").write_text(json.dumps(config))
+    names = ("TELEMETRY", "UPDATE", "REMOTE_GENERATION")
+    environment = os.environ | {f"PROMPTFOO_DISABLE_{name}": "1" for name in names}
+    environment["PROMPTFOO_CONFIG_DIR"] = f"{work}/config"
+    command = [os.environ.get("PROMPTFOO", "promptfoo"), "eval", "--no-cache", "--no-table"]
+    command += ["-c", "promptfooconfig.json", *options]
+    command += [part for output in outputs for part in ("-o", output)]
+    subprocess.run(command, cwd=work, env=environment)
+    folder.mkdir(exist_ok=True)
+    for output in outputs:
+        shutil.copy(Path(work, output), folder)
 
 
 def make_inspect():
@@ -138,46 +161,27 @@ def make_inspect():
 
         return solve
 
-    def run(name, solve, score, model, log_dir, **options):
+    def run(log_dir, name, replied, solve=None, score=None, **options):
         @task(name=name)
         def ours():
-            return Task(dataset=dataset(name), solver=solve, scorer=score)
+            solver, scorer = solve or generate(), score or match()
+            return Task(dataset=dataset(name), solver=solver, scorer=scorer)
 
-        eval(
-            ours(),
-            model=model,
-            log_dir=str(folder / log_dir),
-            display="none",
-            max_samples=1,
-            max_connections=1,
-            **options,
-        )
+        options |= {"display": "none", "max_samples": 1, "max_connections": 1}
+        eval(ours(), model=replied, log_dir=str(folder / log_dir), **options)
 
-    run("capitals", generate(), match(), mock("alpha", "capitals"), "two_models")
-    run(
-        "capitals",
-        generate(),
-        match(),
-        mock("beta", "capitals", replies("beta", "capitals")[:6]),
-        "two_models",
-    )
-    run("sums", generate(), match(), mock("alpha", "sums"), "two_models")
-    run("sums", generate(), match(), mock("beta", "sums"), "two_models")
-    run("capitals", generate(), match(), mock("beta", "capitals"), "epochs", epochs=3)
-    run(
-        "capitals",
-        generate(),
-        match(),
-        mock("beta", "capitals"),
-        "epochs_json",
-        epochs=3,
-        log_format="json",
-    )
+    run("two_models", "capitals", mock("alpha", "capitals"))
+    run("two_models", "capitals", mock("beta", "capitals", replies("beta", "capitals")[:6]))
+    run("two_models", "sums", mock("alpha", "sums"))
+    run("two_models", "sums", mock("beta", "sums"))
+    run("epochs", "capitals", mock("beta", "capitals"), epochs=3)
+    run("epochs_json", "capitals", mock("beta", "capitals"), epochs=3, log_format="json")
     grades = ["yes", "no", "half", "who knows", "yes", "half"]
-    run("capitals", generate(), [graded(), style()], mock("gamma", "capitals", grades), "scorers")
-    run("capitals", failing(), sometimes(), mock("alpha", "capitals"), "holes", fail_on_error=False)
+    run("scorers", "capitals", mock("gamma", "capitals", grades), score=[graded(), style()])
+    broken = {"solve": failing(), "score": sometimes(), "fail_on_error": False}
+    run("holes", "capitals", mock("alpha", "capitals"), **broken)
     if os.fork() == 0:
-        run("capitals", dying(), match(), mock("alpha", "capitals"), "interrupted", log_buffer=1)
+        run("interrupted", "capitals", mock("alpha", "capitals"), solve=dying(), log_buffer=1)
         os._exit(0)
     os.wait()
 
@@ -217,39 +221,12 @@ def make_promptfoo():
         "tests": tests,
     }
     two_prompts = config | {"prompts": ["{{question}}", "Briefly: {{question}}"]}
-    with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary)
-        (work / "knowing.js").write_text(provider)
-        environment = os.environ | {
-            "PROMPTFOO_DISABLE_TELEMETRY": "1",
-            "PROMPTFOO_DISABLE_UPDATE": "1",
-            "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
-            "PROMPTFOO_CONFIG_DIR": str(work / "config"),
-        }
-
-        def run(name, config, kinds, *options):
-            (work / "promptfooconfig.json").write_text(json.dumps(config))
-            command = [
-                os.environ.get("PROMPTFOO", "promptfoo"),
-                "eval",
-                "--no-cache",
-                "--no-table",
-                "-c",
-                "promptfooconfig.json",
-                *options,
-            ]
-            outputs = [part for kind in kinds for part in ("-o", f"{name}.{kind}")]
-            # promptfoo exits with 100 where a test fails.
-            subprocess.run([*command, *outputs], cwd=work, env=environment)
-            (folder / name).mkdir()
-            for output in sorted(work.glob(f"{name}.json*")):
-                # Stack traces name folders of the machine.
-                text = re.sub(r"/[^\s\"()]*/node_modules", "node_modules", output.read_text())
-                text = text.replace(str(work), "work")
-                (folder / name / output.name).write_text(text)
-
-        run("once", config, ["json", "jsonl"])
-        run("repeated", two_prompts, ["json"], "--repeat", "2")
+    with tempfile.TemporaryDirectory() as work:
+        Path(work, "knowing.js").write_text(provider)
+        run_promptfoo(work, config, folder / "once", ["once.json", "once.jsonl"])
+        repeated = folder / "repeated"
+        run_promptfoo(work, two_prompts, repeated, ["repeated.json"], "--repeat", "2")
+    forget(folder, work)
 
 
 def make_every_eval_ever():
@@ -261,32 +238,14 @@ def make_every_eval_ever():
         subprocess.run([*command, "--output_dir", str(folder)], check=True)
 
 
-def write_old_euroeval(folder, result):
-    """The same as version 16 wrote it, and as its ancestor ScandEval did, by their schemas."""
-    (folder / "version_16").mkdir(exist_ok=True)
-    (folder / "scandeval").mkdir(exist_ok=True)
-    with open(folder / "version_16" / "euroeval_benchmark_results.jsonl", "a") as file:
-        file.write("\n" + json.dumps(result))
-    scores = [
-        {name.removeprefix("test_"): score for name, score in run.items()}
-        for run in result["results"]["raw"]
-    ]
-    mode = "few-shot" if result["few_shot"] else "zero-shot"
-    old = {"dataset": result["dataset"], "model": f"{result['model']} ({mode})"}
-    old["results"] = {"raw": {"test": scores}, "total": result["results"]["total"]}
-    with open(folder / "scandeval" / "scandeval_benchmark_results.jsonl", "a") as file:
-        file.write(json.dumps(old) + "\n")
-
-
 def make_euroeval():
-    """Results in all three versions of the file, scores of our own, by EuroEval's own classes.
+    """Results with scores of our own, by EuroEval's own class.
 
     EuroEval itself cannot run without a network: it asks the hub about every model.
     """
     from euroeval.data_models import BenchmarkResult
 
-    folder = folder_for("euroeval")
-    (folder / "version_18").mkdir()
+    folder = folder_for("euroeval/version_18")
     about = {
         "task": "sentiment-classification",
         "languages": ["da"],
@@ -303,18 +262,14 @@ def make_euroeval():
             for few_shot in (True, False):
                 raw = [
                     {
-                        "test_mcc": level + ease + 0.01 * ((7 * i) % 10),
+                        "test_mcc": level + ease + 0.01 * (7 * i % 10),
                         "test_macro_f1": 0.7 + 0.01 * i,
                     }
                     for i in range(10)
                 ]
                 mean = sum(scores["test_mcc"] for scores in raw) / 10
-                total = {
-                    "test_mcc": 100 * mean,
-                    "test_mcc_se": 1.0,
-                    "test_macro_f1": 74.5,
-                    "test_macro_f1_se": 1.0,
-                }
+                total = {"test_mcc": 100 * mean, "test_mcc_se": 1.0}
+                total |= {"test_macro_f1": 74.5, "test_macro_f1_se": 1.0}
                 result = BenchmarkResult(
                     model=model,
                     dataset=dataset,
@@ -323,15 +278,112 @@ def make_euroeval():
                     results={"raw": raw, "total": total},
                     **about,
                 )
-                result.append_to_results(folder / "version_18" / "euroeval_benchmark_results.jsonl")
-                write_old_euroeval(folder, result.model_dump(mode="json"))
+                result.append_to_results(folder / "euroeval_benchmark_results.jsonl")
+
+
+# Of random weights. Alpha happens to miss all four sums.
+TINY_MODELS = {"ours/alpha": 2, "ours/beta": 1}
+
+
+def write_lm_eval_tasks(folder):
+    """Three tasks over local JSON: choices, choices of four questions, and free answers."""
+    common = {"dataset_path": "json", "test_split": "test", "doc_to_text": "{{question}}"}
+    metric = {"aggregation": "mean", "higher_is_better": True}
+    choices = {
+        "output_type": "multiple_choice",
+        "doc_to_choice": "choices",
+        "doc_to_target": "label",
+        "metric_list": [{"metric": "acc", **metric}, {"metric": "acc_norm", **metric}],
+    }
+    number = {"function": "regex", "regex_pattern": "([0-9]+)"}
+    free = {
+        "output_type": "generate_until",
+        "doc_to_target": "{{answer}}",
+        "generation_kwargs": {"max_gen_toks": 4, "until": ["?"], "do_sample": False},
+        "metric_list": [{"metric": "exact_match", **metric}],
+        "filter_list": [
+            {"name": "strict-match", "filter": [{"function": "take_first"}]},
+            {"name": "flexible-extract", "filter": [number, {"function": "take_first"}]},
+        ],
+    }
+    tasks = {
+        "capitals": ("capitals", choices),
+        "sums": ("sums", choices),
+        "free_sums": ("sums", free),
+    }
+    for name, (questions, options) in tasks.items():
+        answers = list(QUESTIONS[questions].values())
+        lines = [
+            {
+                "question": question,
+                "answer": answer,
+                "page": i // 2,
+                "choices": [*answers, "1", "2"],
+                "label": answers.index(answer),
+            }
+            for i, (question, answer) in enumerate(QUESTIONS[questions].items())
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        data = {"dataset_kwargs": {"data_files": {"test": f"tasks/{name}.jsonl"}}}
+        task = {"task": name, **common, **options, **data}
+        # A YAML file may hold JSON.
+        (folder / f"{name}.yaml").write_text(json.dumps(task, indent=1))
+
+
+def write_tiny_model(folder, seed):
+    """A GPT-2 of a few thousand random weights, over words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    text = " ".join(f"{q} {a}" for task in QUESTIONS.values() for q, a in task.items())
+    splitter = pre_tokenizers.Whitespace()
+    words = ["<end>", *sorted({word for word, _ in splitter.pre_tokenize_str(text)})]
+    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<end>"))
+    tokenizer.pre_tokenizer = splitter
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<end>", unk_token="<end>", pad_token="<end>"
+    ).save_pretrained(folder)
+    torch.manual_seed(seed)
+    size = {"vocab_size": len(words), "n_positions": 64, "n_embd": 16, "n_layer": 1, "n_head": 2}
+    config = GPT2Config(**size, bos_token_id=0, eos_token_id=0)
+    GPT2LMHeadModel(config).save_pretrained(folder)
+
+
+def make_lm_eval():
+    """Logs of lm-evaluation-harness: two tiny models, the dummy model, one model run twice."""
+    folder = folder_for("lm_eval")
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        (work / "tasks").mkdir()
+        write_lm_eval_tasks(work / "tasks")
+        for name, seed in TINY_MODELS.items():
+            write_tiny_model(work / name, seed)
+
+        def run(output, tasks, *model):
+            options = "--include_path tasks --batch_size 1 --device cpu --log_samples".split()
+            command = [sys.executable, "-m", "lm_eval", "run", *model, "--tasks", tasks]
+            command += [*options, "--output_path", str(folder / output)]
+            offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+            environment = os.environ | offline | {"HF_HOME": str(work / "hf")}
+            process = subprocess.run(
+                command, cwd=work, env=environment, text=True, stdout=subprocess.PIPE, check=True
+            )
+            with open(folder / "printed.txt", "a") as printed:
+                printed.write(process.stdout)
+
+        for name in TINY_MODELS:
+            model = ("--model", "hf", "--model_args", f"pretrained={name},dtype=float32")
+            run("two_models", "capitals,sums,free_sums", *model)
+        for seed in (1, 2):
+            run("dummy", "capitals", "--model", "dummy", "--seed", str(seed))
+        model = ("--model", "hf", "--model_args", "pretrained=ours/alpha,dtype=float32")
+        run("in_pieces", "capitals", *model)
+        run("in_pieces", "sums", *model)
+        run("one_file/all.json", "capitals", *model)
 
 
 if __name__ == "__main__":
-    os.chdir(Path(__file__).parent)
-    program = sys.argv[1]
-    if program in ("lm_eval", "helm"):
-        make = vars(import_module(f"make_{program}_fixtures"))[f"make_{program}"]
-    else:
-        make = globals()[f"make_{program}"]
-    make()
+    os.chdir(HERE)
+    for name in sys.argv[1:]:
+        globals()[f"make_{name}"]()

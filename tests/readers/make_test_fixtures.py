@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from make_app_fixtures import BROKEN_ANSWER, MODELS, answered, forget
-from make_fixtures import FIXTURES, QUESTIONS, folder_for
+from make_app_fixtures import BROKEN_ANSWER, MODELS, answered
+from make_fixtures import FIXTURES, QUESTIONS, folder_for, forget
 
 # Tests of a model's replies; the file is run by pytest and by unittest.
 TESTS = """

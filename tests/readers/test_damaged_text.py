@@ -2,23 +2,9 @@
 
 import pandas as pd
 import pytest
+from reading import message
 
 from skbench.readers import read_items, read_with_notes
-
-
-def message(path):
-    """The message of the ValueError that reading raises."""
-    with pytest.raises(ValueError) as error:
-        read_items(path)
-    assert "tokenizing" not in str(error.value)
-    return str(error.value)
-
-
-def saved(folder, text, encoding="utf-8"):
-    """A file with this text."""
-    path = folder / "results.csv"
-    path.write_bytes(text.encode(encoding))
-    return path
 
 
 @pytest.mark.parametrize(
@@ -28,9 +14,8 @@ def saved(folder, text, encoding="utf-8"):
         ("utf-16", "line 1, byte 1 (0xff) is not UTF-8. Save it as UTF-8, in a spreadsheet as"),
     ],
 )
-def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding, said):
-    path = saved(tmp_path, "model,item,score\nkühn,1,1\nkühn,2,0\n", encoding)
-    assert said in message(path)
+def test_other_encodings_are_named_with_the_remedy(written, encoding, said):
+    assert said in message(written("model,item,score\nkühn,1,1\nkühn,2,0\n".encode(encoding)))
 
 
 @pytest.mark.parametrize(
@@ -41,36 +26,34 @@ def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding, said):
             "line 3 has 4 fields, the header has 3. Put fields that hold the separator in double "
             "quotes, and remove lines above the header. Pass skip_bad_lines=True",
         ),
-        (
-            "# made by me\nmodel,item,score\na,1,1\na,2,0\n",
-            "line 2 has 3 fields, the header has 1. ",
-        ),
+        ("# made by me\nmodel,item,score\na,1,1\na,2,0\n",
+         "line 2 has 3 fields, the header has 1. "),
     ],
-)
-def test_lines_that_are_too_long_are_named_with_the_remedy(tmp_path, text, said):
-    assert said in message(saved(tmp_path, text))
+)  # fmt: skip
+def test_lines_that_are_too_long_are_named_with_the_remedy(written, text, said):
+    assert said in message(written(text))
 
 
-def test_decimal_commas_are_read_where_they_separate_nothing(tmp_path):
-    long = saved(tmp_path, "model;item;score\na;1;0,5\na;2;1\na;3;\na;4;0,125\n")
+def test_decimal_commas_are_read_where_they_separate_nothing(written):
+    long = written("model;item;score\na;1;0,5\na;2;1\na;3;\na;4;0,125\n")
     read = read_with_notes(long)
     assert read.items["score"].tolist() == [0.5, 1.0, 0.125]
     assert read.notes[0] == "decimal commas, read as points: score"
-    wide = saved(tmp_path, "item;o1;o3\nq1;0,5;1\nq2;0,25;0,75\n")
+    wide = written("item;o1;o3\nq1;0,5;1\nq2;0,25;0,75\n")
     assert read_items(wide)["score"].tolist() == [0.5, 0.25, 1.0, 0.75]
-    groups = saved(tmp_path, "model;acc;acc_stderr;n\na;0,5;0,05;100\nb;0,7;0,04;100\n")
+    groups = written("model;acc;acc_stderr;n\na;0,5;0,05;100\nb;0,7;0,04;100\n")
     assert read_with_notes(groups).groups["score"].tolist() == [0.5, 0.7]
 
 
-def test_labels_and_texts_keep_their_commas(tmp_path):
+def test_labels_and_texts_keep_their_commas(written):
     text = "model;version;item;score;note\na;3,1;1,0;1;see 1,2\na;3,10;2,0;0;1,2\n"
-    read = read_items(saved(tmp_path, text))
+    read = read_items(written(text))
     assert read["item"].tolist() == ["1,0", "2,0"]
     assert read["note"].tolist() == ["see 1,2", "1,2"]
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
-def test_commas_that_may_be_of_thousands_are_refused(tmp_path, separator):
+def test_commas_that_may_be_of_thousands_are_refused(written, separator):
     table = pd.DataFrame({"model": "a", "item": [1, 2], "score": ["1,234", "2,345"]})
-    said = message(saved(tmp_path, table.to_csv(index=False, sep=separator)))
+    said = message(written(table.to_csv(index=False, sep=separator)))
     assert "row 1: 'score' holds '1,234', not a finite number: write decimals with a point" in said

@@ -9,27 +9,17 @@ import struct
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from reading import FOLDER, message, said
+from writing import write, write_lines
 
 from skbench.readers import read_items, read_with_notes
 from skbench.report.cli import main
 
-FOLDER = Path(__file__).parent / "fixtures"
 LM_EVAL = FOLDER / "lm_eval" / "two_models" / "ours__alpha"
-
-
-def said(read):
-    return " | ".join(read.notes)
-
-
-def message(*args, **options):
-    with pytest.raises(ValueError) as error:
-        read_items(*args, **options)
-    return str(error.value)
 
 
 @pytest.fixture
@@ -38,13 +28,9 @@ def lines():
 
 
 @pytest.fixture
-def written(tmp_path):
-    def write(*lines, name="samples_capitals.jsonl"):
-        path = tmp_path / name
-        path.write_bytes(b"".join(lines))
-        return path
-
-    return write
+def samples(tmp_path):
+    """Write lines of a log to a file and return its path."""
+    return lambda *lines, name="samples_capitals.jsonl": write(tmp_path / name, b"".join(lines))
 
 
 def changed(line, **fields):
@@ -55,116 +41,115 @@ BAD = {
     "truncated": (lambda line: line[: len(line) // 2], "the file ends in the middle of a record"),
     "not_utf8": (lambda line: line.replace(b"What", b"Wh\xe4t"), "(0xe4) is not UTF-8"),
     "duplicate": (lambda line: changed(line, doc_id=0), "repeats doc_id 0"),
-    "infinite": (
-        lambda line: changed(line, acc=math.inf),
-        "'acc' holds 'inf', not a finite number",
-    ),
+    "infinite": (lambda line: changed(line, acc=math.inf),
+        "'acc' holds 'inf', not a finite number"),
     "no_id": (lambda line: line.replace(b"doc_id", b"id"), "has no field 'doc_id'"),
     "no_object": (lambda line: b"17\n", "holds '17', not an object in braces"),
     "no_json": (lambda line: b"<html>\n", "Expecting value"),
     "deep": (lambda line: b'{"doc_id": ' + b"[" * 100_000 + b"\n", ""),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("fast", [True, False])
-def test_bad_line_is_refused_with_its_place_or_counted(kind, fast, lines, written, monkeypatch):
+def test_bad_line_is_refused_with_its_place_or_counted(kind, fast, lines, samples, monkeypatch):
     """With orjson and without."""
     if not fast:
         monkeypatch.setitem(sys.modules, "orjson", None)
     spoil, reason = BAD[kind]
-    path = written(*lines[:5], spoil(lines[5]))
+    path = samples(*lines[:5], spoil(lines[5]))
     text = message(path)
     assert text.startswith(f"{str(path)!r}, line 6: ")
     assert reason in text and "skip_bad_lines=True" in text
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert items["item"].tolist() == [f"capitals/{i}" for i in range(5)]
+    assert read.items["item"].tolist() == [f"capitals/{i}" for i in range(5)]
     assert f"{str(path)!r}: skipped 1 bad line (line 6: " in said(read)
 
 
-def test_nan_and_missing_scores_are_dropped_and_counted(lines, written):
-    path = written(changed(lines[0], acc=math.nan), changed(lines[1], acc=None), *lines[2:])
+def test_nan_and_missing_scores_are_dropped_and_counted(lines, samples):
+    path = samples(changed(lines[0], acc=math.nan), changed(lines[1], acc=None), *lines[2:])
     read = read_with_notes(path)
-    items = read.items
-    assert len(items) == 4
+    assert len(read.items) == 4
     assert "2 of 6 scores are missing (first item 'capitals/0' in" in said(read)
 
 
-def test_mixed_versions_in_one_file(lines, written):
+def test_mixed_versions_in_one_file(lines, samples):
     """A later version adds fields: what a line does not have is no score."""
     old = {
         k: v for k, v in json.loads(lines[0]).items() if k not in ("filter", "metrics", "acc_norm")
     }
-    read = read_with_notes(written(json.dumps(old).encode() + b"\n", *lines[1:]), score="acc_norm")
-    items = read.items
-    assert len(items) == 5
+    read = read_with_notes(samples(json.dumps(old).encode() + b"\n", *lines[1:]), score="acc_norm")
+    assert len(read.items) == 5
     assert "1 of 6 scores are missing" in said(read)
 
 
 @pytest.mark.parametrize(
     "name", ["samples_x.jsonl", "log.eval", "results.csv", "t.parquet", "x.json"]
 )
-def test_empty_file(written, name):
-    assert message(written(name=name)).endswith("is empty.")
+def test_empty_file(samples, name):
+    assert message(samples(name=name)).endswith("is empty.")
 
 
-def test_blank_lines_and_byte_order_mark(lines, written):
-    items = read_items(written(b"\xef\xbb\xbf", lines[0], b"\n", *lines[1:], b"\n  \n"))
+def test_blank_lines_and_byte_order_mark(lines, samples):
+    items = read_items(samples(b"\xef\xbb\xbf", lines[0], b"\n", *lines[1:], b"\n  \n"))
     assert len(items) == 6
 
 
 @pytest.mark.parametrize("name", ["samples.csv", "samples.txt", "samples.json", "samples.eval"])
-def test_wrong_extension_of_samples(lines, written, name):
-    assert len(read_items(written(*lines, name=name))) == 6
+def test_wrong_extension_of_samples(lines, samples, name):
+    assert len(read_items(samples(*lines, name=name))) == 6
+
+
+ARCHIVE = next((FOLDER / "inspect" / "two_models").iterdir())
 
 
 @pytest.mark.parametrize("name", ["log.json", "log.csv", "log.zip.eval"])
 def test_wrong_extension_of_an_archive(tmp_path, name):
-    shutil.copy(next((FOLDER / "inspect" / "two_models").iterdir()), tmp_path / name)
+    shutil.copy(ARCHIVE, tmp_path / name)
     assert len(read_items(tmp_path / name)) in (4, 6)
 
 
 def test_parquet_under_another_name(tmp_path):
-    import pandas as pd
-
     pd.DataFrame({"model": ["a"], "item": [1], "score": [1.0]}).to_parquet(tmp_path / "t.csv")
     assert len(read_items(tmp_path / "t.csv")) == 1
 
 
-def test_text_that_calls_itself_a_log(written):
-    assert "no zip file, or is cut off" in message(written(b"PK" + b"x" * 100, name="log.eval"))
-    assert "line 1: Expecting value" in message(written(b"model,item\n", name="t.jsonl"))
-    assert "Cannot tell what" in message(written(b"\x89PNG\r\n", name="plot.png"))
+def test_text_that_calls_itself_a_log(samples):
+    assert "no zip file, or is cut off" in message(samples(b"PK" + b"x" * 100, name="log.eval"))
+    assert "line 1: Expecting value" in message(samples(b"model,item\n", name="t.jsonl"))
+    assert "Cannot tell what" in message(samples(b"\x89PNG\r\n", name="plot.png"))
 
 
 def test_truncated_archive(tmp_path):
-    data = next((FOLDER / "inspect" / "two_models").iterdir()).read_bytes()
-    (tmp_path / "log.eval").write_bytes(data[:-100])
-    text = message(tmp_path / "log.eval")
+    text = message(write(tmp_path / "log.eval", ARCHIVE.read_bytes()[:-100]))
     assert "log.eval" in text and "cut off" in text
 
 
 def test_damaged_member(tmp_path):
-    path = next((FOLDER / "inspect" / "two_models").iterdir())
-    data = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path) as archive:
+    data = bytearray(ARCHIVE.read_bytes())
+    with zipfile.ZipFile(ARCHIVE) as archive:
         member = archive.getinfo("summaries.json")
     data[member.header_offset + 200] ^= 255
-    (tmp_path / "log.eval").write_bytes(data)
-    assert "member 'summaries.json' is damaged" in message(tmp_path / "log.eval")
+    path = write(tmp_path / "log.eval", bytes(data))
+    assert "member 'summaries.json' is damaged" in message(path)
 
 
-HEADER = json.dumps({"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}})
+ABOUT = {"task": "t", "model": "m"}
+HEADER = json.dumps({"version": 2, "status": "success", "eval": ABOUT}).encode()
+
+
+def deflated_archive(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, chunks in members.items():
+            archive.writestr(name, b"".join(chunks))
+    return path
 
 
 @pytest.mark.parametrize("name", ["../evil.json", "/etc/passwd", "a/../../b", "C:\\x", "..\\x"])
 def test_path_traversal_is_refused(tmp_path, name):
-    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
-        archive.writestr("header.json", HEADER)
-        archive.writestr("summaries.json", "[]")
-        archive.writestr(name, "x")
-    assert "the name leads out of the archive" in message(tmp_path / "log.eval")
+    members = {"header.json": [HEADER], "summaries.json": [b"[]"], name: [b"x"]}
+    path = deflated_archive(tmp_path / "log.eval", members)
+    assert "the name leads out of the archive" in message(path)
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["log.eval"]
 
 
@@ -196,30 +181,23 @@ def zstandard_archive(path, members):
 
 def test_zstandard_archive_of_the_test_is_readable(tmp_path):
     summaries = [{"id": 1, "epoch": 1, "scores": {"s": {"value": "C"}}}]
-    members = {"header.json": [HEADER.encode()], "summaries.json": [json.dumps(summaries).encode()]}
+    members = {"header.json": [HEADER], "summaries.json": [json.dumps(summaries).encode()]}
     members["samples/1_epoch_1.json"] = [b"transcripts are not read"]
     assert read_items(zstandard_archive(tmp_path / "log.eval", members))["score"].tolist() == [1]
 
 
-@pytest.mark.parametrize("kind", ["zstandard", "deflate"])
-def test_zip_bomb_is_refused(tmp_path, kind):
+@pytest.mark.parametrize("archive", [zstandard_archive, deflated_archive])
+def test_zip_bomb_is_refused(tmp_path, archive):
     """80 MiB of blanks in a few KiB."""
-    blanks = [b" " * 2**20] * 80
-    if kind == "zstandard":
-        members = {"header.json": [HEADER.encode()], "summaries.json": blanks}
-        path = zstandard_archive(tmp_path / "log.eval", members)
-    else:
-        path = tmp_path / "log.eval"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("header.json", HEADER)
-            archive.writestr("summaries.json", b"".join(blanks))
+    members = {"header.json": [HEADER], "summaries.json": [b" " * 2**20] * 80}
+    path = archive(tmp_path / "log.eval", members)
     assert path.stat().st_size < 2**18
     text = message(path)
     assert "member 'summaries.json'" in text and "refused as a bomb" in text
 
 
-def test_overlong_line_is_refused_without_being_held(lines, written):
-    path = written(*lines[:2], b"x" * (64 * 2**20 + 2), b"\n", *lines[3:])
+def test_overlong_line_is_refused_without_being_held(lines, samples):
+    path = samples(*lines[:2], b"x" * (64 * 2**20 + 2), b"\n", *lines[3:])
     assert "line 3: is longer than" in message(path)
     items = read_items(path, skip_bad_lines=True)
     assert items["item"].tolist() == [f"capitals/{i}" for i in (0, 1, 3, 4, 5)]
@@ -231,8 +209,7 @@ def test_mixed_folder_says_what_was_ignored_and_why(tmp_path):
     (tmp_path / "plot.png").write_bytes(b"\x89PNG")
     (tmp_path / "samples_empty.jsonl").write_bytes(b"")
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert len(items) == 14
+    assert len(read.items) == 14
     assert "ignored 1 file (a table beside logs: read it by itself): table.csv" in said(read)
     assert "ignored 1 file (no results that are known): plot.png" in said(read)
     assert "ignored 1 file (empty): samples_empty.jsonl" in said(read)
@@ -241,8 +218,7 @@ def test_mixed_folder_says_what_was_ignored_and_why(tmp_path):
 def test_two_programs_in_one_folder():
     folders = [FOLDER / "lm_eval" / "two_models", FOLDER / "inspect" / "two_models"]
     read = read_with_notes(folders)
-    items = read.items
-    assert len(items) == sum(len(read_items(folder)) for folder in folders)
+    assert len(read.items) == sum(len(read_items(folder)) for folder in folders)
     assert "lm-evaluation-harness: 6 files" in said(read) and "Inspect: 4 files" in said(read)
     assert len(read_items(folders, format="lm-eval")) == 28
     assert "ignored 4 files (not lm-evaluation-harness)" in said(
@@ -272,15 +248,11 @@ def test_folder_of_tables(tmp_path):
     ],
 )
 def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, names):
+    text = b"item;score\n1;1\n2;0\n"
     for file in files:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        text = "item;score\n1;1\n2;0\n"
-        (tmp_path / file).write_bytes(
-            gzip.compress(text.encode()) if file.endswith("gz") else text.encode()
-        )
+        write(tmp_path / file, gzip.compress(text) if file.endswith("gz") else text)
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert sorted(set(items["model"])) == names and len(items) == 2 * len(files)
+    assert sorted(set(read.items["model"])) == names and len(read.items) == 2 * len(files)
     assert "no model column: each file is one model, named for it: " in said(read)
     assert all(name in said(read) for name in names)
     assert "taken as one model" not in said(read)
@@ -289,24 +261,20 @@ def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, n
 def test_a_file_is_not_given_the_name_of_a_model_in_another(tmp_path):
     (tmp_path / "ada.csv").write_text("item,score\n1,1\n")
     (tmp_path / "others.csv").write_text("model,item,score\nada,1,0\nbob,1,1\n")
-    items = read_items(tmp_path)
-    assert sorted(set(items["model"])) == ["ada", "ada.csv", "bob"]
+    assert sorted(set(read_items(tmp_path)["model"])) == ["ada", "ada.csv", "bob"]
 
 
-REPEATED = [
-    ("model,item,cluster,score\na,1,p,1\na,2,p,0\n", "1"),
-    ("model,item,score\na,1,1\na,2,0\n", "1"),
-    ("model,item,epoch,score\na,1,1,1\na,1,2,0\n", "1"),
-]
-
-
-@pytest.mark.parametrize(("text", "item"), REPEATED)
-def test_a_table_that_is_there_twice_is_refused(tmp_path, text, item):
+@pytest.mark.parametrize(
+    "text",
+    ["model,item,cluster,score\na,1,p,1\na,2,p,0\n", "model,item,score\na,1,1\na,2,0\n",
+     "model,item,epoch,score\na,1,1,1\na,1,2,0\n"],
+)  # fmt: skip
+def test_a_table_that_is_there_twice_is_refused(tmp_path, text):
     for name in ("first.csv", "second.csv"):
         (tmp_path / name).write_text(text)
-    text = message(tmp_path)
-    assert f"second.csv', row 1: repeats item {item!r}, which is in row 1 of" in text
-    assert text.endswith("first.csv'. Leave out the copy.")
+    told = message(tmp_path)
+    assert "second.csv', row 1: repeats item '1', which is in row 1 of" in told
+    assert told.endswith("first.csv'. Leave out the copy.")
 
 
 def test_epochs_of_an_item_may_be_in_several_tables(tmp_path):
@@ -322,54 +290,43 @@ def test_no_such_path(tmp_path):
 
 
 def test_json_lines_table(tmp_path):
+    common = {"task": "x", "prompt": "p" * 999}
     rows = [
-        {
-            "model": m,
-            "task": "x",
-            "id": i,
-            "correct": i % 2,
-            "more": {"length": i},
-            "prompt": "p" * 999,
-        }
+        common | {"model": m, "id": i, "correct": i % 2, "more": {"length": i}}
         for m in "ab"
         for i in range(4)
     ]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    read = read_with_notes(tmp_path / "t.jsonl")
-    items = read.items
-    assert items["score"].tolist() == 2 * [0, 1, 0, 1]
-    assert items["more.length"].tolist() == 2 * [0, 1, 2, 3]
-    assert (
-        "left out 1 column of lists or long texts: prompt" in said(read) and "prompt" not in items
-    )
+    read = read_with_notes(write_lines(tmp_path / "t.jsonl", *rows))
+    assert read.items["score"].tolist() == 2 * [0, 1, 0, 1]
+    assert read.items["more.length"].tolist() == 2 * [0, 1, 2, 3]
+    assert "left out 1 column of lists or long texts: prompt" in said(read)
+    assert "prompt" not in read.items
 
 
 def test_labels_of_several_types_become_text(tmp_path, capsys):
     rows = [{"model": m, "item": i, "score": i % 2} for m in ("gpt", 4) for i in range(4)]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    items = read_items(tmp_path / "t.jsonl")
+    path = write_lines(tmp_path / "t.jsonl", *rows)
+    items = read_items(path)
     assert items["model"].tolist() == 4 * ["gpt"] + 4 * ["4"]
     assert items["item"].tolist() == 2 * [0, 1, 2, 3]
     for command in ("leaderboard", "compare", "estimate --by model"):
         with pytest.raises(SystemExit) as stop:
-            main([*command.split(), str(tmp_path / "t.jsonl")])
+            main([*command.split(), str(path)])
         assert stop.value.code == 0, capsys.readouterr().err
 
 
-def test_repeats_in_a_table(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("model,item,epoch,score\na,1,1,1\na,1,2,0\na,2,1,1\na,2,2,1\n")
+def test_repeats_in_a_table(written):
+    path = written("model,item,epoch,score\na,1,1,1\na,1,2,0\na,2,1,1\na,2,2,1\n", "t.csv")
     read = read_with_notes(path)
-    items = read.items
-    assert items["repeat"].tolist() == [1, 2, 1, 2]
-    assert (items["cluster"] == items["item"]).all()
+    assert read.items["repeat"].tolist() == [1, 2, 1, 2]
+    assert (read.items["cluster"] == read.items["item"]).all()
     assert "told apart by 'epoch'" in said(read)
 
 
-def test_repeats_of_items_whose_ids_start_again_in_every_topic(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(
-        "model,task,item,run,page,score\na,x,1,1,p,1\na,x,1,2,p,0\na,y,1,1,q,1\na,y,1,2,q,1\n"
+def test_repeats_of_items_whose_ids_start_again_in_every_topic(written):
+    path = written(
+        "model,task,item,run,page,score\na,x,1,1,p,1\na,x,1,2,p,0\na,y,1,1,q,1\na,y,1,2,q,1\n",
+        "t.csv",
     )
     items = read_with_notes(path).items
     assert items["item"].tolist() == ["x/1", "x/1", "y/1", "y/1"]
@@ -396,15 +353,13 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("kind", BAD_ROWS)
-def test_bad_rows_of_a_table(tmp_path, kind):
+def test_bad_rows_of_a_table(written, kind):
     row, place = BAD_ROWS[kind]
-    path = tmp_path / "t.csv"
-    path.write_bytes((CSV + row).encode("latin-1"))
+    path = written((CSV + row).encode("latin-1"), "t.csv")
     text = message(path)
     assert str(path) in text and place in text
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert items["score"].tolist() == [1, 0]
+    assert read.items["score"].tolist() == [1, 0]
     assert f"{str(path)!r}: skipped 1 bad line (" in said(read)
 
 
@@ -412,54 +367,43 @@ COMMAS = "model,item,text,score\n"
 
 
 @pytest.mark.parametrize("more", ["", "a,2,pick 1,1\n", "a,2,pick 0,0,1\n", "a,2,pick 1,1,\n"])
-def test_first_row_with_too_many_cells_is_refused(tmp_path, more):
-    path = tmp_path / "t.csv"
-    path.write_text(COMMAS + "a,1,pick 0,1,0\n" + more + "a,3,pick 2,1\n")
+def test_first_row_with_too_many_cells_is_refused(written, more):
+    path = written(COMMAS + "a,1,pick 0,1,0\n" + more + "a,3,pick 2,1\n", "t.csv")
     assert f"Cannot read {str(path)!r}" in message(path)
     assert "line 2 has 5 fields, the header has 4. " in message(path)
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
+    assert read.items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
     assert "line 2: expected 4 fields, saw 5" in said(read)
 
 
-def test_separator_at_the_end_of_every_row(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(COMMAS + 'a,1,"pick\n0",1,\n\na,2,pick 1,0,\n')
+def test_separator_at_the_end_of_every_row(written):
+    path = written(COMMAS + 'a,1,"pick\n0",1,\n\na,2,pick 1,0,\n', "t.csv")
     assert read_items(path)["score"].tolist() == [1, 0]
     path.write_text(COMMAS + "a,1,pick 0,1,\na,2,pick 1,0\n")
     assert "line 2 has 5 fields, the header has 4. " in message(path)
 
 
-def test_command_line(written, lines, capsys):
-    path = written(*lines, b"{")
-    with pytest.raises(SystemExit) as stop:
-        main(["leaderboard", str(path)])
-    assert stop.value.code == 1
-    assert "line 7: the file ends in the middle of a record" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as stop:
-        main(["leaderboard", str(path), "--skip-bad-lines"])
-    assert stop.value.code == 0
-    assert "skipped 1 bad line" in capsys.readouterr().err
+def test_command_line(samples, lines, capsys):
+    path = samples(*lines, b"{")
+    for options, code, words in (
+        ([], 1, "line 7: the file ends in the middle of a record"),
+        (["--skip-bad-lines"], 0, "skipped 1 bad line"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(["leaderboard", str(path), *options])
+        assert stop.value.code == code
+        assert words in capsys.readouterr().err
 
 
 MEASURE = """
 import resource, sys
 from skbench.readers import read_items
 import pandas
-small, big, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
-read_items(small, **options)
+read_items(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-n = len(read_items(big, **options))
+n = len(read_items(sys.argv[2]))
 print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-
-
-def memory_of_reading(small, big, **options):
-    """Rows read, and KiB by which the process grew for it."""
-    command = [sys.executable, "-c", MEASURE, str(small), str(big), repr(options)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return map(int, printed.split())
 
 
 def lines_of(kind, n, size):
@@ -474,11 +418,14 @@ def lines_of(kind, n, size):
 
 
 def check_memory(tmp_path, kind, n, size):
+    """Bytes of a file, and those by which the process that reads it grows."""
     paths = [tmp_path / f"samples_{name}.jsonl" for name in ("small", "big")]
     for path, count in zip(paths, (100, n), strict=True):
         with open(path, "w") as file:
             file.writelines(lines_of(kind, count, size))
-    rows, kib = memory_of_reading(*paths)
+    command = [sys.executable, "-c", MEASURE, *map(str, paths)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rows, kib = map(int, printed.split())
     assert rows == n
     return paths[1].stat().st_size, kib * 1024
 
@@ -511,11 +458,8 @@ def test_scores_are_finite_whatever_was_read():
 
 
 def test_a_member_that_is_no_json_is_named(tmp_path):
-    path = tmp_path / "log.eval"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("header.json", '{"eval": {"task": "law"')
-    with pytest.raises(ValueError):
-        read_items(path)
+    path = deflated_archive(tmp_path / "log.eval", {"header.json": [b'{"eval": {"task": "law"']})
+    assert "log.eval" in message(path)
 
 
 def test_links_to_nothing_are_skipped_and_said(tmp_path):

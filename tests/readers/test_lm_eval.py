@@ -4,37 +4,36 @@ import gzip
 import json
 import math
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
+import reading
 from make_fixtures import QUESTIONS
+from reading import message, said
+from writing import write, write_lines
 
 from skbench.readers import read_items, read_with_notes
 
-FOLDER = Path(__file__).parent / "fixtures" / "lm_eval"
+FOLDER = reading.FOLDER / "lm_eval"
 SUMMARIES = sorted((FOLDER / "two_models").glob("*/results_*.json"))
-
-
-def said(read):
-    return " | ".join(read.notes)
 
 
 def samples(folder, pattern="samples_*"):
     return sorted(folder.rglob(pattern))
 
 
+NO_TEXT = {"target": "", "resps": [], "filtered_resps": []}
+
+
 def of_choices(folder, texts):
     """A log of one question with choices of these likelihoods."""
-    line = {"doc_id": 0, "resps": [], "filtered_resps": [[text, "False"] for text in texts]}
-    path = folder / "samples_law.jsonl"
-    path.write_text(json.dumps(line | {"target": "", "acc": 1.0}))
-    return read_items(path)
+    choices = {"filtered_resps": [[text, "False"] for text in texts]}
+    line = NO_TEXT | choices | {"doc_id": 0, "acc": 1.0}
+    return read_items(write_lines(folder / "samples_law.jsonl", line))
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [["-4.123456789012345", "-0.1", "-1e-300"], ["0", "-1.5"], ["1_0.0", " 2.5 ", "+3.0"]],
+    "texts", [["-4.123456789012345", "-0.1", "-1e-300"], ["0", "-1.5"], ["1_0.0", " 2.5 ", "+3.0"]]
 )
 def test_numbers_in_text_are_those_of_float(tmp_path, texts):
     likelihoods = np.exp(np.array([float(text) for text in texts]))
@@ -73,19 +72,16 @@ def test_filter_is_that_asked_for(name):
 
 def test_first_filter_and_first_metric_are_taken_and_said():
     read = read_with_notes(FOLDER / "two_models")
-    items = read.items
     assert "filter 'strict-match' taken in topic 'free_sums', not flexible-extract" in said(read)
     assert "score 'acc' taken in 2 topics, not acc_norm" in said(read)
     assert read.columns["score"] == ["acc", "exact_match"]
-    assert len(items) == 2 * (6 + 4 + 4)
-    assert not items.duplicated(["model", "item"]).any()
+    assert len(read.items) == 2 * (6 + 4 + 4)
+    assert not read.items.duplicated(["model", "item"]).any()
 
 
 def test_unknown_filter_and_metric():
-    with pytest.raises(ValueError):
-        read_items(samples(FOLDER / "two_models", "samples_free*"), filter="x")
-    with pytest.raises(ValueError):
-        read_items(samples(FOLDER / "two_models", "samples_sums*"), score="f1")
+    for files, options in (("samples_free*", {"filter": "x"}), ("samples_sums*", {"score": "f1"})):
+        message(samples(FOLDER / "two_models", files), **options)
 
 
 def test_a_metric_that_some_tasks_lack():
@@ -93,21 +89,17 @@ def test_a_metric_that_some_tasks_lack():
     assert "score 'acc' taken in 2 topics, not acc_norm (score=)" in said(read_with_notes(folder))
     two = [path for path in samples(folder) if "free" not in path.name]
     assert "score 'acc' taken in 2 topics, not acc_norm (score=)" in said(read_with_notes(two))
-    with pytest.raises(ValueError) as error:
-        read_items(folder, score="acc_norm")
-    assert str(error.value) == (
+    assert message(folder, score="acc_norm") == (
         "1 of 3 topics, first 'free_sums', have no score 'acc_norm' in all their files, only "
         "exact_match. Leave out the files that lack it, or pass another score=."
     )
-    with pytest.raises(ValueError, match="3 of 3 topics"):
-        read_items(folder, score="f1")
+    assert "3 of 3 topics" in message(folder, score="f1")
 
 
 def write_samples(folder, *values, metric="acc"):
-    scores = {metric: None, "f1": 0.5}
-    common = {"target": "", "resps": [], "filtered_resps": [], **scores}
+    common = NO_TEXT | {metric: None, "f1": 0.5}
     lines = [common | {"doc_id": i, metric: value} for i, value in enumerate(values)]
-    (folder / "samples_x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    write_lines(folder / "samples_x.jsonl", *lines)
     return folder
 
 
@@ -115,19 +107,15 @@ def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
     write_samples(tmp_path, 1.0, "N/A", 0.0)
     assert "1 cells of 'acc' say 'n/a': no answer" in said(read_with_notes(tmp_path))
     write_samples(tmp_path, 1.0, "good", 0.0)
-    with pytest.raises(ValueError, match="not a finite number"):
-        read_items(tmp_path)
+    assert "not a finite number" in message(tmp_path)
     read = read_with_notes(tmp_path, skip_bad_lines=True)
-    items = read.items
-    assert items["score"].tolist() == [1.0, 0.0]
+    assert read.items["score"].tolist() == [1.0, 0.0]
     assert "skipped 1 bad line (line 2: 'acc' holds 'good'" in said(read)
     assert read_items(tmp_path, score="f1")["score"].tolist() == [0.5] * 3
 
 
 def test_task_without_a_metric_that_is_a_number(tmp_path):
-    write_samples(tmp_path, "good", "bad", metric="f1")
-    with pytest.raises(ValueError):
-        read_items(tmp_path)
+    message(write_samples(tmp_path, "good", "bad", metric="f1"))
 
 
 @pytest.mark.parametrize("name", ["samples_sums_2026-01-01T00-00-00.0.jsonl.gz", "sums.jsonl.gz"])
@@ -149,9 +137,8 @@ def test_confidence_is_the_softmax_of_the_choices():
 
 def test_names_that_the_program_made_up_are_said():
     read = read_with_notes(FOLDER / "dummy")
-    items = read.items
     made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
-    assert sorted(set(items["model"])) == made_up
+    assert sorted(set(read.items["model"])) == made_up
     assert all(f"call it {name!r}: pass model={{{name!r}: ...}}" in said(read) for name in made_up)
     named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
     assert set(named["model"]) == {"a", "b"}
@@ -159,23 +146,20 @@ def test_names_that_the_program_made_up_are_said():
 
 def test_pieces_of_one_model_are_one_model_and_this_is_said():
     read = read_with_notes(FOLDER / "in_pieces")
-    items = read.items
-    assert set(items["model"]) == {"ours/alpha"}
-    assert set(items["topic"]) == {"capitals", "sums"}
+    assert set(read.items["model"]) == {"ours/alpha"}
+    assert set(read.items["topic"]) == {"capitals", "sums"}
     assert "different topics: taken as one model, ours/alpha (2)" in said(read)
 
 
 def test_two_runs_of_one_name_are_never_merged():
     paths = [FOLDER / "one_file", FOLDER / "two_models" / "ours__alpha"]
     read = read_with_notes(paths)
-    items = read.items
-    names = sorted(set(items["model"]))
+    names = sorted(set(read.items["model"]))
     assert len(names) == 2 and all(name.startswith("ours/alpha (") for name in names)
     assert "answer the same topics: kept apart as ours/alpha (" in said(read)
     renamed = read_items(paths, model={names[0]: "first", names[1]: "second"})
     assert set(renamed["model"]) == {"first", "second"}
-    with pytest.raises(ValueError, match="twice"):
-        read_items(paths, model=dict.fromkeys(names, "same"))
+    assert "twice" in message(paths, model=dict.fromkeys(names, "same"))
 
 
 def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
@@ -185,18 +169,15 @@ def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
     about["config"]["model_args"]["dtype"] = "bfloat16"
     summary.write_text(json.dumps(about))
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert items["model"].nunique() == 2
+    assert read.items["model"].nunique() == 2
     assert "differ in their settings" in said(read)
 
 
 def test_model_argument():
-    folder = FOLDER / "two_models"
-    with pytest.raises(ValueError):
-        read_items(folder, model="mine")
-    with pytest.raises(ValueError):
-        read_items(folder, model={"gamma": "c"})
-    assert set(read_items(folder / "ours__beta", model="mine")["model"]) == {"mine"}
+    for wrong in ("mine", {"gamma": "c"}):
+        message(FOLDER / "two_models", model=wrong)
+    items = read_items(FOLDER / "two_models" / "ours__beta", model="mine")
+    assert set(items["model"]) == {"mine"}
 
 
 def test_fields_of_the_document_as_topic_and_cluster():
@@ -204,8 +185,7 @@ def test_fields_of_the_document_as_topic_and_cluster():
     items = read_items(file, topic="doc.answer", cluster="doc.page")
     assert items["topic"].tolist() == list(QUESTIONS["capitals"].values())
     assert items["cluster"].tolist() == [0, 0, 1, 1, 2, 2]
-    with pytest.raises(ValueError, match="label"):
-        read_items(file, cluster="doc.nothing")
+    assert "label" in message(file, cluster="doc.nothing")
 
 
 @pytest.mark.parametrize("field", ["topic", "cluster"])
@@ -219,11 +199,10 @@ def test_other_text_under_the_same_number_is_another_item(tmp_path):
     file = samples(tmp_path / "ours__beta", "samples_sums*")[0]
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[1]["doc_hash"] = "0" * 64
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(file, *lines)
     read = read_with_notes(tmp_path)
-    items = read.items
     assert "1 items bear the same number but not the same text" in said(read)
-    sums = items[items["topic"] == "sums"].groupby("model")["item"].apply(set)
+    sums = read.items[read.items["topic"] == "sums"].groupby("model")["item"].apply(set)
     assert len(sums.iloc[0] & sums.iloc[1]) == 3
 
 
@@ -253,8 +232,7 @@ def test_samples_without_a_summary_are_named_for_their_folder(tmp_path):
     (tmp_path / "gamma").mkdir()
     shutil.copy(file, tmp_path / "gamma" / "samples_sums.jsonl")
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert set(items["model"]) == {"gamma"} and set(items["topic"]) == {"sums"}
+    assert set(read.items["model"]) == {"gamma"} and set(read.items["topic"]) == {"sums"}
     assert "model named 'gamma'" in said(read)
 
 
@@ -266,22 +244,12 @@ def test_fewer_samples_than_the_summary_speaks_of(tmp_path):
 
 
 def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path):
-    lines = [
-        {"doc_id": i, "target": "", "resps": [], "filtered_resps": [], "metrics": ["bleu", "ppl", "f1"],
-         "bleu": ["a", "b"], "ppl": 3.0, "f1": i / 10}
-        for i in range(4)
-    ]  # fmt: skip
-    (tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl").write_text(
-        "\n".join(map(json.dumps, lines))
-    )
-    about = {
-        "results": {},
-        "configs": {},
-        "model_name": "m",
-        "higher_is_better": {"x": {"ppl": False}},
-    }
-    (tmp_path / "results_2026-01-01T00-00-00.0.json").write_text(json.dumps(about))
+    scores = {"metrics": ["bleu", "ppl", "f1"], "bleu": ["a", "b"], "ppl": 3.0}
+    lines = [NO_TEXT | scores | {"doc_id": i, "f1": i / 10} for i in range(4)]
+    write_lines(tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl", *lines)
+    about = {"results": {}, "configs": {}, "model_name": "m"}
+    about["higher_is_better"] = {"x": {"ppl": False}}
+    write(tmp_path / "results_2026-01-01T00-00-00.0.json", about)
     read = read_with_notes(tmp_path)
-    items = read.items
-    np.testing.assert_array_equal(items["score"], [0, 0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(read.items["score"], [0, 0.1, 0.2, 0.3])
     assert read.columns["score"] == "f1"

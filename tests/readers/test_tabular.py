@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from reading import message
 
 from skbench.readers import read_features, read_items, read_with_notes
 
@@ -15,28 +16,9 @@ LONG = (
 WIDE = "task,id,length,gpt-4,claude\nlaw,1,10,1,1\nlaw,2,20,0,1\n"
 
 
-@pytest.fixture
-def written(tmp_path):
-    """Write text to a file of the given name and return its path."""
-
-    def write(text, name="results.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def rows(items):
     """Model, topic, item and score of every row, as plain tuples."""
     return list(items[["model", "topic", "item", "score"]].itertuples(index=False, name=None))
-
-
-def message(path, **names):
-    """The message of the ValueError that reading raises."""
-    with pytest.raises(ValueError) as error:
-        read_items(path, **names)
-    return str(error.value)
 
 
 def test_long_and_wide_give_the_same_rows(written):
@@ -83,101 +65,66 @@ def test_guesses_are_written_down(written):
     ]
 
 
-def test_rival_columns_are_mentioned(written):
-    notes = read_with_notes(written("model,item,acc,acc_norm\na,1,1,0\n")).notes
-    assert "score: column 'acc' (it might be acc_norm: score=)" in notes
-    read = read_with_notes(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
-    items = read.items
-    assert items["topic"].tolist() == ["c"]
-    assert items["score"].tolist() == [1.0]
-    assert "topic: column 'category' (it might be dataset: topic=)" in read.notes
-    assert "score: column 'em' (it might be f1: score=)" in read.notes
+TWO_TOPICS = "model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"
+BLANK = "task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"
+# What a file holds, with what options it is read, some columns of the items (None: there is none)
+# and some notes.
+CASES = {
+    "rival scores": ("model,item,acc,acc_norm\na,1,1,0\n", {}, {},
+        ["score: column 'acc' (it might be acc_norm: score=)"]),
+    "rival topics": (TWO_TOPICS, {}, {"topic": ["c"], "score": [1.0]},
+        ["topic: column 'category' (it might be dataset: topic=)",
+         "score: column 'em' (it might be f1: score=)"]),
+    "topics of two columns": ("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n",
+        {"topic": ["fault", "severity"]},
+        {"topic": None, "severity": [1, 2], "item": ["fog/1/1", "fog/2/1"]}, []),
+    "one of two called topic": ("model,topic,level,item,score\na,x,1,1,1\na,x,2,1,0\n",
+        {"topic": ["topic", "level"]}, {"topic": ["x", "x"], "item": ["x/1/1", "x/2/1"]}, []),
+    "answered several times": ("model,qid,score\na,1,1\na,1,0\n",
+        {"item": "qid", "cluster": "qid"}, {"item": [1, 1], "cluster": [1, 1]}, []),
+    "a role's name not played": ("model,item,score,f1\na,1,1,0.5\n", {"score": "f1"},
+        {"score": [0.5], "score_in_file": [1]}, []),
+    "question of samples": ("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n", {},
+        {"item": ["s1", "s2"], "cluster": ["q1", "q1"]}, ["cluster: column 'question_id'"]),
+    "question alone": ("model,question_id,score\na,q1,0\na,q2,1\n", {},
+        {"item": ["q1", "q2"], "cluster": None}, []),
+    "no model and no item": ("topic,score\nx,1\nx,0\n", {}, {"model": None, "item": None},
+        ["no model column: all rows taken as one model (model=)",
+         "no item column: models may share items or not (item=)"]),
+    "wide with blanks": (BLANK, {}, {"model": ["o1", *3 * ["o3"]], "score": [1, 0, 1, 0]},
+        ["2 of 6 scores are blank: dropped, not counted as wrong"]),
+    "wide without items": ("task,o1,o3\nlaw,1,0\nlaw,0,1\n", {}, {"item": [1, 2, 1, 2]},
+        ["item: the number of the row, for want of a column (item=)"]),
+    "wide": (WIDE, {}, {}, ["one column of scores for each of 2 models: gpt-4, claude"]),
+    "models by name": ("id,ada,bob,long\n1,1,1,0\n2,0,1,1\n", {"models": ["ada", "bob"]},
+        {"model": ["ada", "ada", "bob", "bob"], "long": [0, 1, 0, 1]}, []),
+    "other units": ("model,item,score\na,1,70\na,2,100\n", {}, {"score": [70, 100]},
+        ["scores run from 70 to 100: kept in that unit, as continuous"]),
+    "labels called NA": ("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n", {},
+        {"model": ["None"], "topic": ["NA"], "score": [1]}, []),
+    "item ids that restart": ("model,topic,item,score\na,x,1,1\na,y,1,0\n", {},
+        {"item": ["x/1", "y/1"]},
+        ["item ids start again in every topic: made unique by putting the topic in front"]),
+    "words of a wide file": ("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n", {},
+        {"score": [1, 0, 0, 1]}, ["words as scores: 'correct' = 1, 'wrong' = 0"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "columns", "notes"), CASES.values(), ids=CASES)
+def test_tables(written, text, options, columns, notes):
+    read = read_with_notes(written(text), **options)
+    for name, values in columns.items():
+        assert (read.items[name].tolist() if name in read.items else None) == values
+    for note in notes:
+        assert read.notes.count(note) == 1
 
 
 def test_named_columns_are_not_guessed(written):
-    path = written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n")
-    read = read_with_notes(path, topic="dataset", score="f1")
-    items = read.items
-    assert rows(items) == [("a", "d", 1, 0.5)]
-    assert items["category"].tolist() == ["c"]
+    read = read_with_notes(written(TWO_TOPICS), topic="dataset", score="f1")
+    assert rows(read.items) == [("a", "d", 1, 0.5)]
+    assert read.items["category"].tolist() == ["c"]
     assert not any(note.startswith(("topic", "score")) for note in read.notes)
-
-
-def test_several_topic_columns_keep_their_names(written):
-    path = written("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n")
-    items = read_items(path, topic=["fault", "severity"])
-    assert "topic" not in items
-    assert items["severity"].tolist() == [1, 2]
-    assert items["item"].tolist() == ["fog/1/1", "fog/2/1"]
-
-
-def test_one_of_several_topic_columns_may_be_called_topic(written):
-    path = written("model,topic,level,item,score\na,x,1,1,1\na,x,2,1,0\n")
-    items = read_items(path, topic=["topic", "level"])
-    assert items["topic"].tolist() == ["x", "x"]
-    assert items["item"].tolist() == ["x/1/1", "x/2/1"]
-
-
-def test_question_answered_several_times_is_item_and_cluster(written):
-    path = written("model,qid,score\na,1,1\na,1,0\n")
-    items = read_items(path, item="qid", cluster="qid")
-    assert items["item"].tolist() == items["cluster"].tolist() == [1, 1]
-
-
-def test_column_with_the_name_of_a_role_it_does_not_play_is_renamed(written):
-    items = read_items(written("model,item,score,f1\na,1,1,0.5\n"), score="f1")
-    assert items["score"].tolist() == [0.5]
-    assert items["score_in_file"].tolist() == [1]
-
-
-def test_question_is_the_cluster_of_samples(written):
-    read = read_with_notes(written("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n"))
-    items = read.items
-    assert items["item"].tolist() == ["s1", "s2"]
-    assert items["cluster"].tolist() == ["q1", "q1"]
-    assert "cluster: column 'question_id'" in read.notes
-
-
-def test_question_alone_is_the_item(written):
-    items = read_items(written("model,question_id,score\na,q1,0\na,q2,1\n"))
-    assert items["item"].tolist() == ["q1", "q2"]
-    assert "cluster" not in items
-
-
-def test_missing_model_and_item_are_said(written):
-    read = read_with_notes(written("topic,score\nx,1\nx,0\n"))
-    items = read.items
-    assert list(items) == ["topic", "score"]
-    assert read.notes[-2:] == [
-        "no model column: all rows taken as one model (model=)",
-        "no item column: models may share items or not (item=)",
-    ]
-
-
-def test_blank_cells_of_a_wide_file_are_dropped_and_counted(written):
-    read = read_with_notes(written("task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"))
-    items = read.items
-    assert [row[::3] for row in rows(items)] == [("o1", 1), ("o3", 0), ("o3", 1), ("o3", 0)]
-    assert "2 of 6 scores are blank: dropped, not counted as wrong" in read.notes
-
-
-def test_wide_file_without_item_column_counts_rows(written):
-    read = read_with_notes(written("task,o1,o3\nlaw,1,0\nlaw,0,1\n"))
-    items = read.items
-    assert items["item"].tolist() == [1, 2, 1, 2]
-    assert "item: the number of the row, for want of a column (item=)" in read.notes
-
-
-def test_wide_models_are_named_in_the_notes_and_columns(written):
-    read = read_with_notes(written(WIDE))
-    assert read.notes[0] == "one column of scores for each of 2 models: gpt-4, claude"
-    assert read.columns["score"] == ["gpt-4", "claude"]
-
-
-def test_models_can_be_named(written):
-    items = read_items(written("id,ada,bob,long\n1,1,1,0\n2,0,1,1\n"), models=["ada", "bob"])
-    assert items["model"].unique().tolist() == ["ada", "bob"]
-    assert items["long"].tolist() == [0, 1, 0, 1]
+    assert read_with_notes(written(WIDE)).columns["score"] == ["gpt-4", "claude"]
 
 
 @pytest.mark.parametrize(
@@ -193,24 +140,9 @@ def test_models_can_be_named(written):
 )
 def test_words_become_numbers(written, right, wrong):
     read = read_with_notes(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
-    items = read.items
-    assert items["score"].tolist() == [1.0, 0.0]
+    assert read.items["score"].tolist() == [1.0, 0.0]
     said = f"words as scores: {right.lower()!r} = 1, {wrong.lower()!r} = 0" in read.notes
     assert said == (right != "1")
-
-
-def test_words_of_a_wide_file_are_said_once(written):
-    read = read_with_notes(written("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n"))
-    items = read.items
-    assert items["score"].tolist() == [1, 0, 0, 1]
-    assert sum("words as scores" in note for note in read.notes) == 1
-
-
-def test_other_units_are_kept_and_said(written):
-    read = read_with_notes(written("model,item,score\na,1,70\na,2,100\n"))
-    items = read.items
-    assert items["score"].tolist() == [70, 100]
-    assert read.notes[-1] == "scores run from 70 to 100: kept in that unit, as continuous"
 
 
 @pytest.mark.parametrize(
@@ -225,12 +157,6 @@ def test_labels_that_look_alike_are_told(written, role, one, other):
     told = f"{role}: {one!r} and {other!r} differ in blanks, case or zeros alone; they are taken"
     assert any(note.startswith(told) for note in notes)
     assert not any("'z'" in note for note in notes)
-
-
-def test_label_called_na_is_a_label(written):
-    """Namibia is no missing value, but a blank score is."""
-    items = read_items(written("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n"))
-    assert rows(items) == [("None", "NA", 1, 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -269,8 +195,7 @@ def test_integers_stay_integers_beside_a_blank_label(written):
 
 
 def test_groups_of_no_items_are_left_out_aloud(written):
-    path = written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n")
-    read = read_with_notes(path)
+    read = read_with_notes(written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n"))
     assert read.groups["n"].tolist() == [9, 9]
     assert read.notes[0] == "'n' is 0 in 1 of 3 rows, first in row 2: left out, as not run"
     points = read_items(written("model,item,n,correct\na,1,4,2.5\na,2,4,3\n"), score="correct")
@@ -282,8 +207,7 @@ def test_features_go_with_labels_that_are_one_number(written):
     table = written("topic,length\n3.10,20\n3.1,10\n", "features.csv")
     with pytest.raises(TypeError):
         read_features(table, read.items)
-    features = read_features(table, read.columns)
-    assert features["topic"].tolist() == ["3.10", "3.1"]
+    assert read_features(table, read.columns)["topic"].tolist() == ["3.10", "3.1"]
 
 
 def test_labels_of_a_folder_are_of_one_kind(tmp_path):
@@ -293,12 +217,7 @@ def test_labels_of_a_folder_are_of_one_kind(tmp_path):
     assert items["ada"] & items["bob"] == {"1", "2"}
 
 
-def test_item_ids_that_restart_in_every_topic_become_unique(written):
-    read = read_with_notes(written("model,topic,item,score\na,x,1,1\na,y,1,0\n"))
-    items = read.items
-    assert items["item"].tolist() == ["x/1", "y/1"]
-    assert "item ids start again in every topic" in read.notes[-1]
-    # Each topic may have been run on another model: these are no shared items, either.
+def test_item_ids_that_restart_in_topics_of_different_models_are_no_shared_items(written):
     apart = read_items(written("model,topic,item,score\na,x,1,1\nb,y,1,0\n"))
     assert apart["item"].tolist() == ["x/1", "y/1"]
 
@@ -313,58 +232,30 @@ def test_file_is_not_read_as_wide_where_there_is_a_model_column(written):
 ERRORS = [
     ("id,score,o1,o3\n1,0.5,1,0\n2,0.2,0,1\n", {}, "may be in column 'score', or in one column"),
     ("a,b\n3,4\n", {}, "Cannot find the scores: no column has a usual name for them"),
-    (
-        "model,item,score\na,1,1\n",
-        {"score": "acc"},
-        "score= names column 'acc', but the file has only: model, item, score.",
-    ),
-    (
-        "id,ada,bob\n1,1,0\n",
-        {"models": ["ada", "eve"]},
-        "models= names column 'eve', but the file has only: id, ada, bob.",
-    ),
+    ("model,item,score\na,1,1\n", {"score": "acc"},
+     "score= names column 'acc', but the file has only: model, item, score."),
+    ("id,ada,bob\n1,1,0\n", {"models": ["ada", "eve"]},
+     "models= names column 'eve', but the file has only: id, ada, bob."),
     ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "Pass one or the other."),
     ("model,item,score\na,1,1\na,2,half\n", {}, "row 2: 'score' holds 'half'"),
     ("model,item,score\na,1,1\na,2,inf\n", {}, "row 2: 'score' holds 'inf'"),
-    (
-        "id,ada,bob\n1,1,0\n2,0,maybe\n",
-        {"models": ["ada", "bob"]},
-        "row 2: 'bob' holds 'maybe'",
-    ),
+    ("id,ada,bob\n1,1,0\n2,0,maybe\n", {"models": ["ada", "bob"]}, "row 2: 'bob' holds 'maybe'"),
     ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' holds 'x'"),
     ("model,item,score\na,1,\n", {}, "All scores are blank"),
-    (
-        "model,task,item,score\na,x,1,1\na,,2,1\n",
-        {},
-        "row 2: the topic is blank in column 'task'",
-    ),
-    (
-        "system,item,score\n,1,1\nb,1,1\n",
-        {},
-        "row 1: the model is blank in column 'system'",
-    ),
-    (
-        "model,item,score\na,1,1\na,1,0\n",
-        {},
-        "row 2: repeats item '1', which is in row 1.",
-    ),
-    (
-        "mode,item,score\ncot,1,1\ndirect,1,0\n",
-        {},
-        "In Python, pass model='mode'; or cluster='item'.",
-    ),
+    ("model,task,item,score\na,x,1,1\na,,2,1\n", {}, "row 2: the topic is blank in column 'task'"),
+    ("system,item,score\n,1,1\nb,1,1\n", {}, "row 1: the model is blank in column 'system'"),
+    ("model,item,score\na,1,1\na,1,0\n", {}, "row 2: repeats item '1', which is in row 1."),
+    ("mode,item,score\ncot,1,1\ndirect,1,0\n", {},
+     "In Python, pass model='mode'; or cluster='item'."),
     ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "In Python, pass topic=['mode']"),
     ("model,k,n\na,3,9\nb,9,8\n", {}, "look like counts, but row 2 has 9 right of 8."),
     ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
-    (
-        "model,topic,shots,item,score\nm,x,0,1,1\n",
-        {"model": "shots", "topic": ["topic", "model"]},
-        "Column 'model' cannot be of the topic while 'shots' is the model",
-    ),
+    ("model,topic,shots,item,score\nm,x,0,1,1\n", {"model": "shots", "topic": ["topic", "model"]},
+     "Column 'model' cannot be of the topic while 'shots' is the model"),
     ("", {}, "is empty."),
     ("model,item,score\n", {}, "has column names but no rows."),
     ('model,item,score\n"a,1,1\n', {}, "Cannot read"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, names, words", ERRORS)
@@ -384,24 +275,18 @@ def test_unknown_kind_of_file(written, tmp_path):
     assert "ignored" not in message(tmp_path) and str(tmp_path) in message(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["broken.csv.gz", "broken.parquet", "latin.csv"])
-def test_damaged_file_is_named(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(b"model,item,score\n\xe9,1,1\n")
+HALF = gzip.compress(LONG.encode())[:60]
+NO_TEXT = b"model,item,score\n\xe9,1,1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [(name, NO_TEXT) for name in ("broken.csv.gz", "broken.parquet", "latin.csv")]
+    + [("half.csv.gz", HALF)],
+)
+def test_damaged_file_is_named(written, name, content):
+    path = written(content, name)
     assert message(path).startswith(f"Cannot read {str(path)!r}")
-
-
-def test_truncated_gzip_is_named(tmp_path):
-    path = tmp_path / "half.csv.gz"
-    whole = gzip.compress(LONG.encode())
-    path.write_bytes(whole[: len(whole) // 2])
-    assert "Cannot read" in message(path)
-
-
-def test_empty_parquet_file(tmp_path):
-    path = tmp_path / "empty.parquet"
-    path.write_bytes(b"")
-    assert message(path).endswith("is empty.")
 
 
 def test_mmlu_pro(data_folder):
@@ -418,9 +303,8 @@ def test_mmlu_pro(data_folder):
 
 def test_livecodebench(data_folder):
     read = read_with_notes(data_folder / "livecodebench_execution.csv.gz")
-    items = read.items
-    assert items["cluster"].nunique() == 92
-    assert items["item"].nunique() == 479
+    assert read.items["cluster"].nunique() == 92
+    assert read.items["item"].nunique() == 479
     assert "scores run from 0 to 100: kept in that unit, as continuous" in read.notes
 
 

@@ -94,10 +94,8 @@ def test_topics_that_are_no_total_are_taken(read):
     table = with_total(counts("abc"), "overall")
     table.loc[table.index[-1], "correct"] -= 1
     assert not read(table).doubts
-    twins = counts("abc").query("topic != 'bio'").assign(correct=7)
-    assert not read(twins).doubts
-    failed = with_total(counts("abcd").assign(correct=0), "hard")
-    assert len(read(failed).items) == 16
+    assert not read(counts("abc").query("topic != 'bio'").assign(correct=7)).doubts
+    assert len(read(with_total(counts("abcd").assign(correct=0), "hard")).items) == 16
 
 
 @pytest.mark.parametrize("restarts", [False, True])

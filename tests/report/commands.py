@@ -1,9 +1,33 @@
-"""Commands on small files, for the tests of what all of them print alike."""
+"""How tests run commands; commands on small files, for what all of them print alike."""
+
+import itertools
+import json
 
 import numpy as np
 import pandas as pd
+from click.testing import CliRunner
 
 from skbench.datasets import make_items, make_judged_items
+
+
+def run(command, *arguments):
+    """What came of a command."""
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def parsed(command, *arguments):
+    """What a command prints as JSON."""
+    result = run(command, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def crossed(score, **levels):
+    """A table of all combinations of levels, with the score of each."""
+    cells = list(itertools.product(*levels.values()))
+    scores = [score(*cell) for cell in cells]
+    return pd.DataFrame(cells, columns=list(levels)).assign(score=scores)
+
 
 JUDGE = ["judge", "j.csv", "--judge", "autorater", "--human", "human"]
 COMMANDS = [
@@ -57,16 +81,14 @@ def write_files(folder):
     past = make_items(n_models=6, n_topics=4, n_items=12, random_state=1).items
     one = items[items["model"] == "model-0"]
     rng = np.random.default_rng(0)
-    cells = pd.MultiIndex.from_product([["ada", "bob"], range(20), range(4)])
-    runs = cells.set_names(["model", "item", "epoch"]).to_frame(index=False)
-    runs["score"] = rng.integers(2, size=160)
+    levels = {"model": ["ada", "bob"], "item": range(20), "epoch": range(4)}
+    runs = crossed(lambda *cell: rng.integers(2), **levels)
     judged = make_judged_items(12, 30, 8, random_state=0).items.rename(columns={"group": "topic"})
     judged["other"] = np.where(judged.index % 5 == 0, 1 - judged["autorater"], judged["autorater"])
     counts = items.groupby(["model", "topic"])["score"].agg(n="size", k="sum").reset_index()
-    sets = pd.MultiIndex.from_product([["x", "y", "z"], ["d1", "d2", "d3"]])
     pairs = rng.choice(["x", "y", "z"], (200, 2))
     votes = pd.DataFrame(pairs[pairs[:, 0] != pairs[:, 1]], columns=["model_a", "model_b"])
-    means = sets.set_names(["model", "dataset"]).to_frame(index=False)
+    means = crossed(lambda *cell: rng.random(), model="xyz", dataset=["d1", "d2", "d3"])
     tables = {
         "r": items.iloc[1:],
         "percent": items.assign(score=100 * items["score"] * rng.random(len(items))),
@@ -80,7 +102,7 @@ def write_files(folder):
         "v": votes.assign(winner=rng.choice(["model_a", "model_b", "tie"], len(votes))),
         "counts": counts,
         "one": one.drop(columns=["topic", "half"]),
-        "means": means.assign(mean=rng.random(9), ci=0.02),
+        "means": means.rename(columns={"score": "mean"}).assign(ci=0.02),
     }
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)

@@ -2,19 +2,20 @@
 
 import io
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from writing import write
 
 from skbench.comparison import compare_models
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 
-
-def run(*arguments):
-    return CliRunner().invoke(compare, [str(argument) for argument in arguments])
+run = partial(commands.run, compare)
+parsed = partial(commands.parsed, compare)
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,9 @@ def names(items):
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("pairs") / "results.csv"
-    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
-    return path
+    return write(
+        tmp_path_factory.mktemp("pairs") / "results.csv", items[["model", "topic", "item", "score"]]
+    )
 
 
 def in_frame(document):
@@ -52,7 +53,7 @@ def test_two_models_in_words(file, items, names):
 
 @pytest.mark.parametrize("arguments, adjust", [([], "bonferroni"), (["--adjust", "holm"], "holm")])
 def test_all_pairs_are_adjusted_unless_told_otherwise(file, items, arguments, adjust):
-    document = json.loads(run(file, "--json", *arguments).stdout)
+    document = parsed(file, *arguments)
     expected = compare_models(items, adjust=adjust)
     # JSON keeps all digits of a float.
     pd.testing.assert_frame_equal(
@@ -63,14 +64,12 @@ def test_all_pairs_are_adjusted_unless_told_otherwise(file, items, arguments, ad
 
 
 def test_topics_one_by_one(file, items, names):
-    document = json.loads(run(file, *names[:2], "--by", "topic", "--json").stdout)
+    document = parsed(file, *names[:2], "--by", "topic")
     expected = compare_models(items, *names[:2], by="topic", adjust="bonferroni").to_frame()
     assert np.isinf(expected["items_needed"].iloc[0])  # equal scores; JSON knows no infinity
+    expected = expected.replace(np.inf, np.nan)
     pd.testing.assert_frame_equal(
-        in_frame(document),
-        expected.replace(np.inf, np.nan),
-        check_dtype=False,
-        check_index_type=False,
+        in_frame(document), expected, check_dtype=False, check_index_type=False
     )
 
 

@@ -145,8 +145,7 @@ def test_figures_are_those_of_the_package(result, folder, benchmark):
     estimated = MixedModel(random_state=0).fit_predict(**g.fit_args)
     truth = truth.reindex(list(g.labels)).to_numpy()
     ratio = np.mean((estimated - truth) ** 2) / np.mean((g.z - truth) ** 2)
-    printed = re.search(r"mixed model +[\d.]+ +([\d.]+)", result.stdout).group(1)
-    assert f"{ratio:.2f}" == printed
+    assert f"{ratio:.2f}" == re.search(r"mixed model +[\d.]+ +([\d.]+)", result.stdout).group(1)
     removed = re.search(r"removed (\d+)%", result.stdout).group(1)
     assert f"{100 * (1 - ratio):.0f}" == removed
 

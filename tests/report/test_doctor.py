@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import crossed, parsed, run
 
 from skbench.readers import read_items, read_with_notes
 from skbench.report.compare import compare
@@ -21,25 +21,13 @@ from skbench.report.report import report
 ALL = [compare, doctor, estimate, leaderboard, report]
 
 
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-
 def rows_of(command, name, *arguments):
-    result = run(command, *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return pd.DataFrame(json.loads(result.stdout)[name])
+    return pd.DataFrame(parsed(command, *arguments)[name])
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="results.csv"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
-
-    return write
+def direct(path, *arguments):
+    """The groups' own means."""
+    return rows_of(estimate, "groups", path, "--method", "direct", *arguments)
 
 
 COUNTS = "model,task,n,k\nada,law,40,30\nada,art,50,20\nbob,law,40,35\nbob,art,50,10\n"
@@ -47,31 +35,25 @@ COUNTS = "model,task,n,k\nada,law,40,30\nada,art,50,20\nbob,law,40,35\nbob,art,5
 
 @pytest.mark.parametrize("names", ["total,correct", "n_items,n_correct", "num_items,hits"])
 def test_counts_have_many_names(written, names):
-    usual = rows_of(estimate, "groups", written(COUNTS), "--method", "direct")
-    path = written(COUNTS.replace("n,k", names, 1))
-    pd.testing.assert_frame_equal(rows_of(estimate, "groups", path, "--method", "direct"), usual)
+    usual = direct(written(COUNTS))
+    pd.testing.assert_frame_equal(direct(written(COUNTS.replace("n,k", names, 1))), usual)
 
 
 def test_counts_are_results_of_groups(written):
     path = written(COUNTS)
-    table = rows_of(estimate, "groups", path, "--method", "direct").set_index(["model", "topic"])
-    assert table["n"].to_dict() == {
-        ("ada", "art"): 50, ("ada", "law"): 40, ("bob", "art"): 50, ("bob", "law"): 40,
-    }  # fmt: skip
+    table = direct(path).set_index(["model", "topic"])
+    assert table.index.tolist() == [(m, t) for t in ("art", "law") for m in ("ada", "bob")]
+    assert table["n"].tolist() == [50, 50, 40, 40]
     assert table.loc[("ada", "law"), "value"] == 0.75
     told = [run(doctor, path, *by).output.splitlines() for by in ((), ("--by", "model"))]
     assert told[0][:-1] == told[1][:-1]
-    of_models = rows_of(estimate, "groups", path, "--by", "model", "--method", "direct")
-    assert of_models[["model", "n", "value"]].to_numpy().tolist() == [
-        ["ada", 90, 50 / 90], ["bob", 90, 45 / 90],
-    ]  # fmt: skip
+    of_models = direct(path, "--by", "model")[["model", "n", "value"]].to_numpy().tolist()
+    assert of_models == [["ada", 90, 50 / 90], ["bob", 90, 45 / 90]]
     # The same as from the answers one by one.
     items = read_items(path)
     assert len(items) == 180 and "item" not in items
-    again = rows_of(
-        estimate, "groups", written(items.to_csv(index=False), "items.csv"), "--method", "direct"
-    )
-    pd.testing.assert_frame_equal(again.set_index(["model", "topic"]), table)
+    again = direct(written(items, "items.csv")).set_index(["model", "topic"])
+    pd.testing.assert_frame_equal(again, table)
     refused = run(leaderboard, path)
     assert refused.exit_code == 1 and "results of groups" in refused.stderr
     # Which items are shared is not known, and nothing more is said of them.
@@ -83,7 +65,7 @@ def test_counts_are_results_of_groups(written):
 def test_a_mean_with_its_error_is_a_result_of_a_group(written):
     text = "model,task,acc,acc_stderr\nada,law,.7,.02\nada,art,.4,.03\nbob,law,.6,.02\n"
     path = written(text + "bob,art,.5,.03\n")
-    table = rows_of(estimate, "groups", path, "--method", "direct")
+    table = direct(path)
     np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
     assert table["n"].isna().all()
     assert "are added up" in run(estimate, path, "--by", "model").stderr
@@ -104,7 +86,7 @@ def test_a_mean_without_its_error_is_told_what_it_lacks(written):
     assert run(leaderboard, path, "--item", "task").exit_code == 0
     # An error in percent is an error.
     path = written("\n".join(["model,task,acc,acc_stderr", *(f"{row},4%" for row in rows)]))
-    table = rows_of(estimate, "groups", path, "--method", "direct")
+    table = direct(path)
     assert set(table["standard_error"].round(9)) == {0.04} and table["value"].max() == 0.34
 
 
@@ -114,17 +96,17 @@ def test_single_answers_beside_a_size_stay_items(written):
 
 
 def test_rows_that_differ_in_another_column_are_kept_apart_or_refused(written):
-    rows = [f"{m},law,{s},{(i + s) % 2}" for m in "ab" for s in (0, 5) for i in range(9)]
-    path = written("\n".join(["model,task,shots,correct", *rows]))
+    levels = {"model": "ab", "task": ["law"], "shots": (0, 5), "number": range(9)}
+    table = crossed(lambda m, t, s, i: (i + s) % 2, **levels).drop(columns="number")
+    path = written(table)
     for command in (estimate, report):
         refused = run(command, path)
         assert refused.exit_code == 1 and "differ in 'shots' (0, 5)" in refused.stderr
-    table = rows_of(estimate, "groups", path, "--by", "task,shots", "--method", "direct")
+    table = direct(path, "--by", "task,shots")
     assert sorted(table["topic"].unique()) == ["law / 0", "law / 5"]
     # Results of groups are refused in the same way.
-    path = written(
-        COUNTS.replace("n,k", "n,k,shots", 1).replace("0\n", "0,0\n") + "ada,law,9,1,5\n"
-    )
+    counts = COUNTS.replace("n,k", "n,k,shots", 1).replace("0\n", "0,0\n")
+    path = written(counts + "ada,law,9,1,5\n")
     assert "repeat a group" in run(estimate, path).stderr
 
 
@@ -142,14 +124,9 @@ def test_an_item_under_an_unknown_name_is_asked_about(written):
 
 
 def test_gaps_have_a_map(written):
-    rows = [
-        f"{m},{t},{t}{i},{i % 2}"
-        for m in ("ada", "bob")
-        for t in "tuv"
-        for i in range(8)
-        if not (m == "bob" and ((t == "u" and i > 1) or t == "v"))
-    ]
-    result = run(doctor, written("\n".join(["model,task,id,correct", *rows])))
+    table = crossed(lambda m, t, i: i % 2, model=["ada", "bob"], task="tuv", id=range(8))
+    few = table["task"].map({"t": 8, "u": 2, "v": 0})
+    result = run(doctor, written(table[(table["model"] == "ada") | (table["id"] < few)]))
     lines = result.stdout.splitlines()
     assert "with gaps: 29.2% of the answers are not there" in " ".join(lines)
     assert "#-. bob" in lines
@@ -167,7 +144,7 @@ def test_percents_beside_shares_are_asked_about(written, command, column):
     # The report asks in its headline too, and among what to beware of.
     assert result.output.count(asked) == (3 if command is report else 1), result.output
     if command is report:
-        told = json.loads(run(report, path, "--json").stdout)
+        told = parsed(report, path)
         assert asked in told["warnings"][0] and asked in told["headline"][0]
     # One of right and wrong answers, all of them.
     assert "same unit" not in run(command, written(path.read_text().replace("100", "1"))).output
@@ -195,19 +172,15 @@ def test_human_labels_beside_verdicts_go_to_judge(written):
 
 
 def test_judge_guesses_clusters(written):
-    rng = np.random.default_rng(0)
-    rows = []
-    for item in range(60):
-        hard = rng.random() < 0.5
-        for system in range(5):
-            rows.append(f"s{system},q{item},{int(not hard)},{int(not hard)}")
-    path = written("\n".join(["system,question_id,verdict,human", *rows]))
-    result = run(judge, path, "--judge", "verdict", "--human", "human", "--json")
+    hard = np.random.default_rng(0).random(60) < 0.5
+    levels = {"system": range(5), "question_id": range(60)}
+    path = written(crossed(lambda s, i: 1 - hard[i], **levels).assign(human=lambda t: t["score"]))
+    result = run(judge, path, "--judge", "score", "--human", "human", "--json")
     assert "cluster: column 'question_id'" in result.stderr
     row = json.loads(result.stdout)["groups"][0]
     # Sixty questions, not three hundred answers.
     assert (row["high"] - row["low"]) / 2 > 0.8 * 1.96 * math.sqrt(0.25 / 60)
-    told = run(judge, path, "--judge", "verdict", "--human", "human", "--by", "system")
+    told = run(judge, path, "--judge", "score", "--human", "human", "--by", "system")
     assert "cluster:" not in told.stderr
 
 
@@ -227,15 +200,14 @@ def test_lists_of_objects_and_percents(written):
 
 
 def test_several_files_per_model(written):
+    sizes = {"law": 3, "art": 4}
     for model in ("ada", "bob"):
-        for topic, n in (("law", 3), ("art", 4)):
-            path = written(
-                "id,correct\n" + "".join(f"{i},1\n" for i in range(n)), f"{model}/{topic}.csv"
-            )
+        for topic, n in sizes.items():
+            path = written(pd.DataFrame({"id": range(n), "correct": 1}), f"{model}/{topic}.csv")
     items = read_items(path.parents[1])
     assert items.groupby(["model", "topic"]).size().to_dict() == {
-        ("ada", "art"): 4, ("ada", "law"): 3, ("bob", "art"): 4, ("bob", "law"): 3,
-    }  # fmt: skip
+        (model, topic): n for model in ("ada", "bob") for topic, n in sizes.items()
+    }
     assert items.drop_duplicates(["model", "item"]).shape == items.shape
 
 
@@ -278,8 +250,8 @@ def test_blanks_of_logs_follow_missing(written):
 
 
 def test_plan_takes_percents(written):
-    as_share = json.loads(run(plan, "--effect", 0.05, "--accuracy", 0.7, "--json").stdout)
-    assert json.loads(run(plan, "--effect", "5%", "--accuracy", "70%", "--json").stdout) == as_share
+    as_share = parsed(plan, "--effect", 0.05, "--accuracy", 0.7)
+    assert parsed(plan, "--effect", "5%", "--accuracy", "70%") == as_share
     rng = np.random.default_rng(0)
     rows = [f"{m},{i},{x:.1f}" for m in "ab" for i, x in enumerate(rng.uniform(0, 100, 60))]
     path = written("\n".join(["model,id,accuracy", *rows]))
@@ -295,21 +267,9 @@ def test_a_declared_cluster_of_inspect_is_used(written):
          "scores": {"match": {"value": "C" if (i // 3) % 2 else "I"}}}
         for i in range(12) for e in (1, 2)
     ]  # fmt: skip
-    log = {
-        "status": "success",
-        "eval": {
-            "task": "t",
-            "model": "m",
-            "scorers": [
-                {
-                    "name": "match",
-                    "metrics": [{"name": "stderr", "options": {"cluster": "passage"}}],
-                }
-            ],
-        },
-        "samples": samples,
-    }
-    path = written(json.dumps(log), "log.json")
+    scorer = {"name": "match", "metrics": [{"name": "stderr", "options": {"cluster": "passage"}}]}
+    about = {"task": "t", "model": "m", "scorers": [scorer]}
+    path = written({"status": "success", "eval": about, "samples": samples}, "log.json")
     result = run(estimate, path, "--method", "direct", "--json")
     assert "cluster: metadata.passage, as the log declares it" in result.stderr
     assert "clusters: 4" in result.stderr and "repeats: averaged" in result.stderr
@@ -320,26 +280,16 @@ def test_a_declared_cluster_of_inspect_is_used(written):
     assert "as the log declares" not in own.stderr
 
 
-READ = "arc_challenge gsm ifeval legalbench mmlu mrpc sst2".split()
-READ = [f"item_matrix_{name}.csv.gz" for name in READ] + [
-    "livecodebench_execution.csv.gz",
-    "mmlu_pro_dev.csv.gz",
-    "mmlu_pro_dev_29_models.csv.gz",
-    "mmlu_pro_groups_dev.csv.gz",
-    "openqa_nq.csv.gz",
+READ = [
+    f"item_matrix_{name}" for name in "arc_challenge gsm ifeval legalbench mmlu mrpc sst2".split()
 ]
-NOT_READ = {
-    "bbh_codex.csv.gz": "differ in mode",
-    "compas_two_years.csv.gz": "Cannot find the scores",
-    "cz_chetty_hendren.csv.gz": "Cannot find the scores",
-    "efron_morris_baseball.csv": "Cannot find the scores",
-    "euroeval_ranks.csv.gz": "Cannot find the scores",
-    "euroeval_scores.csv.gz": "Cannot find the scores",
-    "sae_milk.csv": "Cannot find the scores",
-    "scandeval_raw_2023.csv.gz": "Cannot find the scores",
-    "student_mat.csv.gz": "Cannot find the scores",
-    "vtab_leaderboard.csv": "differ in protocol",
-}
+READ += "livecodebench_execution mmlu_pro_dev mmlu_pro_dev_29_models mmlu_pro_groups_dev".split()
+READ = [f"{name}.csv.gz" for name in [*READ, "openqa_nq"]]
+NO_SCORES = "compas_two_years cz_chetty_hendren euroeval_ranks euroeval_scores scandeval_raw_2023 student_mat"
+NO_SCORES = [f"{name}.csv.gz" for name in NO_SCORES.split()]
+NO_SCORES += ["efron_morris_baseball.csv", "sae_milk.csv"]
+NOT_READ = dict.fromkeys(NO_SCORES, "Cannot find the scores")
+NOT_READ |= {"bbh_codex.csv.gz": "differ in mode", "vtab_leaderboard.csv": "differ in protocol"}
 
 
 def models_of(name):
@@ -363,12 +313,8 @@ def test_every_file_is_understood_or_its_columns_are_listed(data_folder, name):
 @pytest.mark.parametrize("name", READ)
 def test_direct_estimates_are_those_of_pandas(data_folder, name):
     table = pd.read_csv(data_folder / name)
-    found = rows_of(
-        estimate, "groups", data_folder / name, "--method", "direct", "--by", "model",
-        *models_of(name),
-    ) if "groups" not in name else rows_of(
-        estimate, "groups", data_folder / name, "--method", "direct"
-    )  # fmt: skip
+    by = () if "groups" in name else ("--by", "model", *models_of(name))
+    found = direct(data_folder / name, *by)
     if "groups" in name:
         expected = (table["k"] / table["n"]).set_axis(table["model"] + table["src"])
         found = found.set_axis(found["model"] + found["topic"])

@@ -4,17 +4,16 @@ import io
 import json
 import subprocess
 import sys
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import crossed
+from writing import write
 
-from skbench import (
-    DirectEstimator,
-    MixedModel,
-    summarize_items,
-)
+from skbench import DirectEstimator, MixedModel, summarize_items
 from skbench.datasets import make_items
 from skbench.report.cli import main
 from skbench.report.estimate import estimate
@@ -22,10 +21,13 @@ from skbench.report.reading import cluster_weight
 from skbench.stats.intervals.means import bounded_interval
 from skbench.summaries import estimate_of_population
 
+run = partial(commands.run, estimate)
+parsed = partial(commands.parsed, estimate)
 
-def run(*arguments):
-    """Run the command in this process."""
-    return CliRunner().invoke(estimate, [str(argument) for argument in arguments])
+
+def groups_of(*arguments):
+    """The groups of a command by their labels."""
+    return pd.DataFrame(parsed(*arguments)["groups"]).set_index(["model", "topic"])
 
 
 @pytest.fixture(scope="module")
@@ -35,76 +37,48 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("results") / "results.csv"
-    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
-def written(tmp_path):
-    """Write text to a CSV file and return its path."""
-
-    def write(text, name="results.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
+    return write(
+        tmp_path_factory.mktemp("results") / "results.csv",
+        items[["model", "topic", "item", "score"]],
+    )
 
 
 def test_json_holds_what_the_estimators_say(file, items):
     """Command line and Python give the same numbers."""
-    document = json.loads(run(file, "--json", "--seed", 3).stdout)
+    document = parsed(file, "--seed", 3)
     g = summarize_items(items, by=["model", "topic"])
     mixed = MixedModel(random_state=3).fit(**g.fit_args).estimate()
     direct = DirectEstimator().fit(**g.fit_args).estimate()
-    expected = pd.DataFrame(
-        {
-            "n": g.n,
-            "direct": direct.value,
-            "direct_low": direct.low,
-            "direct_high": direct.high,
-            "value": mixed.value,
-            "low": mixed.low,
-            "high": mixed.high,
-            "standard_error": mixed.standard_error,
-            "unlike_peers": mixed.unlike_peers,
-        },
-        index=pd.MultiIndex.from_tuples(list(g.labels), names=["model", "topic"]),
-    )
+    ends = ("value", "low", "high")
+    expected = {"n": g.n} | {name: getattr(mixed, name) for name in ends}
+    expected |= {f"direct_{name}".removesuffix("_value"): getattr(direct, name) for name in ends}
+    expected |= {name: getattr(mixed, name) for name in ("standard_error", "unlike_peers")}
+    expected = pd.DataFrame(expected, index=pd.MultiIndex.from_tuples(list(g.labels)))
     found = pd.DataFrame(document["groups"]).set_index(["model", "topic"])
     # JSON keeps all digits of a float.
-    pd.testing.assert_frame_equal(
-        found.loc[expected.index], expected, check_dtype=False, rtol=1e-12
-    )
+    found = found.loc[expected.index, expected.columns]
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_names=False, rtol=1e-12)
     assert document["method"] == mixed.method
     assert document["guarantee"] == "average over groups"
 
 
 @pytest.mark.parametrize("asked", ["30", "size"])
-def test_population_asks_for_the_whole_benchmark(items, tmp_path, asked):
-    path = tmp_path / "sizes.csv"
-    items.assign(size=30)[["model", "topic", "item", "score", "size"]].to_csv(path, index=False)
-    result = run(path, "--json", "--population", asked)
+def test_population_asks_for_the_whole_benchmark(items, written, asked):
+    path = written(items.assign(size=30)[["model", "topic", "item", "score", "size"]], "sizes.csv")
+    result = run(path, "--population", asked)
     g = summarize_items(items, by=["model", "topic"])
-    found = pd.DataFrame(json.loads(result.stdout)["groups"]).set_index(["model", "topic"])
-    for column, estimator in (
-        ("low", MixedModel(random_state=0)),
-        ("direct_low", DirectEstimator()),
-    ):
+    found = groups_of(path, "--population", asked).loc[list(g.labels)]
+    for name, estimator in (("low", MixedModel(random_state=0)), ("direct_low", DirectEstimator())):
         expected = estimator.fit(**g.fit_args).estimate(population=30)
-        np.testing.assert_allclose(found[column].loc[list(g.labels)], expected.low, rtol=1e-12)
-    assert "not used" in run(path, "--json").stderr
+        np.testing.assert_allclose(found[name], expected.low, rtol=1e-12)
+    assert "not used" in run(path).stderr
     assert ("not used" in result.stderr) == (asked == "30")
 
 
-def test_population_of_clusters(items, tmp_path):
-    path, clusters = tmp_path / "clusters.csv", items.assign(cluster=np.arange(len(items)) // 2)
-    columns = ["model", "topic", "item", "cluster", "score"]
-    clusters[columns].to_csv(path, index=False)
-    result = run(path, "--json", "--population", 30, "--cluster", "cluster")
-    assert result.exit_code == 0, result.stderr
-    found = pd.DataFrame(json.loads(result.stdout)["groups"]).set_index(["model", "topic"])
+def test_population_of_clusters(items, written):
+    clusters = items.assign(cluster=np.arange(len(items)) // 2)
+    path = written(clusters[["model", "topic", "item", "cluster", "score"]])
+    found = groups_of(path, "--population", 30, "--cluster", "cluster")
     options = {"cluster": "cluster", "cluster_weight": cluster_weight("cluster")}
     g = summarize_items(clusters, ["model", "topic"], **options)
     for column, estimator in (("low", MixedModel()), ("direct_low", DirectEstimator())):
@@ -114,41 +88,35 @@ def test_population_of_clusters(items, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "words"),
+    ("population", "words"),
     [
-        (["--population", "9"], 1, "has 10 items, but its population is 9"),
-        (["--population", "answers"], 1, "neither a number nor a column: 'answers'"),
-        (["--population", "length"], 1, "differs within a group"),
-        (["--population", "kind"], 1, "is no number"),
+        ("9", "has 10 items, but its population is 9"),
+        ("answers", "neither a number nor a column: 'answers'"),
+        ("length", "differs within a group"),
+        ("kind", "is no number"),
     ],
 )
-def test_bad_populations_are_refused(items, tmp_path, options, code, words):
-    path = tmp_path / "sizes.csv"
+def test_bad_populations_are_refused(items, written, population, words):
     columns = ["model", "topic", "item", "score", "length", "kind"]
-    items.assign(length=range(len(items)), kind="a")[columns].to_csv(path, index=False)
-    result = run(path, *options)
-    assert result.exit_code == code
-    assert words in result.stderr
+    path = written(items.assign(length=range(len(items)), kind="a")[columns])
+    result = run(path, "--population", population)
+    assert result.exit_code == 1 and words in result.stderr
 
 
-def test_one_of_a_kind_is_singular(tmp_path):
-    path = tmp_path / "one.csv"
-    table = pd.DataFrame({"model": "m", "topic": "t", "item": range(4), "score": [1, 1, 0, 1]})
-    table.to_csv(path, index=False)
+def test_one_of_a_kind_is_singular(written):
+    path = written(crossed(lambda m, t, i: i != 2, model="m", topic="t", item=range(4)))
     first = run(path, "--method", "direct").stdout.splitlines()[0]
     assert first.endswith("1 group (1 model x 1 topic); 4 scores, 4 per group")
 
 
-def test_models_and_topics_that_are_numbers_are_names(items, file, tmp_path):
+def test_models_and_topics_that_are_numbers_are_names(items, file, written):
     numbered = items[["model", "topic", "item", "score"]].copy()
     for name in ("model", "topic"):
         numbered[name] = numbered[name].astype("category").cat.codes
-    numbered.to_csv(tmp_path / "numbered.csv", index=False)
-    found = run(tmp_path / "numbered.csv", "--method", "fay-herriot", "--json")
-    named = run(file, "--method", "fay-herriot", "--json")
-    assert "whole numbers" not in found.stderr
-    low = [[group["low"] for group in json.loads(r.stdout)["groups"]] for r in (found, named)]
+    path = written(numbered)
+    low = [groups_of(name, "--method", "fay-herriot")["low"] for name in (path, file)]
     np.testing.assert_allclose(*low, atol=1e-12)
+    assert "whole numbers" not in run(path, "--method", "fay-herriot").stderr
 
 
 def test_csv_and_table_hold_the_same_numbers(file):
@@ -164,26 +132,19 @@ def test_csv_and_table_hold_the_same_numbers(file):
 
 def test_numbers_are_never_clipped_when_piped(written):
     long = "a-model-with-a-very-long-name-indeed-" * 4
-    rows = "\n".join(
-        f"{long}{m},{long}{t},{i},{(m + t + i) % 2}"
-        for m in (1, 2)
-        for t in range(4)
-        for i in range(6)
-    )
-    result = run(written(f"model,topic,item,score\n{rows}\n"), "--method", "direct")
+    names = {"model": [f"{long}1", f"{long}2"], "topic": [f"{long}{t}" for t in range(4)]}
+    table = crossed(lambda m, t, i: (ord(m[-1]) + ord(t[-1]) + i) % 2, **names, item=range(6))
+    result = run(written(table), "--method", "direct")
     row = next(line for line in result.stdout.splitlines() if line.startswith(long))
     assert row.split()[:2] == [f"{long}1", f"{long}0"]
     assert len(row.split()) == 7
 
 
 def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
-    text = "system,task,question_id,correct,length\n" + "".join(
-        f"m{m},t{t},{t}{i},{(m + t + i) % 2},{i}\n"
-        for m in (1, 2)
-        for t in range(4)
-        for i in range(6)
-    )
-    result = run(written(text), "--csv")
+    names = {"system": ["m1", "m2"], "task": ["a", "b", "c", "d"], "question_id": range(6)}
+    table = crossed(lambda m, t, i: i % 2, **names).rename(columns={"score": "correct"})
+    table["question_id"] = table["task"] + table["question_id"].astype(str)
+    result = run(written(table.assign(length=3)), "--csv")
     assert result.stderr.splitlines()[:7] == [
         "model: column 'system'",
         "item: column 'question_id'",
@@ -200,7 +161,7 @@ def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
     "method", ["mixed", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured"]
 )
 def test_every_method_runs_and_names_its_guarantee(file, method):
-    document = json.loads(run(file, "--method", method, "--json").stdout)
+    document = parsed(file, "--method", method)
     values = np.array([group["value"] for group in document["groups"]], dtype=float)
     assert ((values >= 0) & (values <= 1)).all()
     promises = {"direct": "each group, on average over accuracies", "eb": "average over groups"}
@@ -212,10 +173,8 @@ def test_every_method_runs_and_names_its_guarantee(file, method):
     "interval", ["length-optimal", "parametric", pytest.param("fab", marks=pytest.mark.slow)]
 )
 def test_every_interval_of_eb(file, interval):
-    found, robust = (
-        pd.DataFrame(json.loads(run(file, "--method", "eb", *more, "--json").stdout)["groups"])
-        for more in (["--interval", interval], [])
-    )
+    robust = groups_of(file, "--method", "eb")
+    found = groups_of(file, "--method", "eb", "--interval", interval)
     pd.testing.assert_series_equal(found["value"], robust["value"])
     assert (found["low"] != robust["low"]).any()
 
@@ -225,8 +184,7 @@ def test_every_interval_of_eb(file, interval):
     ["wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", "t", "normal", "bounded"],
 )
 def test_every_interval_of_the_direct_estimator(file, interval):
-    result = run(file, "--method", "direct", "--interval", interval, "--json")
-    assert result.exit_code == 0
+    assert run(file, "--method", "direct", "--interval", interval, "--json").exit_code == 0
 
 
 def test_bounded_intervals_are_told_the_bounds(written):
@@ -236,7 +194,7 @@ def test_bounded_intervals_are_told_the_bounds(written):
     refused = run(path, *bounded)  # means are within 0 and 1
     assert refused.exit_code == 1
     assert "such as 1.5. Pass the range that the score has by its definition" in refused.stderr
-    groups = json.loads(run(path, *bounded, "--bounds", 0, 2, "--json").stdout)["groups"]
+    groups = parsed(path, *bounded, "--bounds", 0, 2)["groups"]
     expected = bounded_interval(0.375, 4, high=2)
     assert (groups[0]["low"], groups[0]["high"]) == pytest.approx(expected, rel=1e-12)
 
@@ -247,40 +205,27 @@ def test_every_variance(file, variance):
 
 
 def test_level_changes_the_width(file):
-    narrow, wide = (
-        pd.DataFrame(json.loads(run(file, "--json", "--confidence-level", c).stdout)["groups"])
-        for c in (0.5, 0.99)
-    )
+    narrow, wide = (groups_of(file, "--confidence-level", c) for c in (0.5, 0.99))
     assert ((wide["high"] - wide["low"]) > (narrow["high"] - narrow["low"])).all()
 
 
 def test_by_model_gives_one_group_per_model(file):
-    groups = json.loads(run(file, "--by", "model", "--json", "--method", "direct").stdout)["groups"]
-    assert [group["topic"] for group in groups] == [None] * 3
-    assert all(group["n"] == 60 for group in groups)
+    groups = parsed(file, "--by", "model", "--method", "direct")["groups"]
+    assert [(group["topic"], group["n"]) for group in groups] == [(None, 60)] * 3
 
 
 def test_several_topic_columns(written):
-    rows = "".join(
-        f"a,{fault},{severity},{i},{i % 2}\n"
-        for fault in ("fog", "snow")
-        for severity in (1, 2)
-        for i in range(5)
-    )
-    path = written(f"model,fault,severity,item,score\n{rows}")
-    groups = json.loads(run(path, "--by", "fault,severity", "--json", "--method", "direct").stdout)
-    assert [g["topic"] for g in groups["groups"]] == ["fog / 1", "fog / 2", "snow / 1", "snow / 2"]
+    levels = {"model": "a", "fault": ["fog", "snow"], "severity": [1, 2], "item": range(5)}
+    path = written(crossed(lambda m, f, s, i: i % 2, **levels))
+    groups = parsed(path, "--by", "fault,severity", "--method", "direct")["groups"]
+    assert [g["topic"] for g in groups] == ["fog / 1", "fog / 2", "snow / 1", "snow / 2"]
 
 
 def test_features_of_the_items(written):
     """Numbers are averaged, text that is the same throughout a group is kept."""
-    rows = "".join(
-        f"m{m},t{t},kind{t % 2},{t},{i},{int(i < 1 + t)}\n"
-        for m in (1, 2)
-        for t in range(8)
-        for i in range(9)
-    )
-    path = written(f"model,topic,kind,length,item,score\n{rows}")
+    table = crossed(lambda m, t, i: int(i < 1 + t), model="ab", topic=range(8), item=range(9))
+    kind = "kind" + (table["topic"] % 2).astype(str)
+    path = written(table.assign(kind=kind, length=table["topic"]))
     with_features = run(path, "--features", "kind,length", "--json")
     without = run(path, "--json")
     assert "not used" not in with_features.stderr
@@ -290,24 +235,18 @@ def test_features_of_the_items(written):
 
 def test_features_from_a_file(written, file, items):
     topics = sorted(items["topic"].unique())
-    rows = "".join(f"{topic},{position}\n" for position, topic in enumerate(topics))
-    table = written(f"topic,rank\n{rows}", "features.csv")
-    result = run(file, "--features", table, "--json")
+    table = pd.DataFrame({"topic": topics, "rank": range(len(topics))})
+    result = run(file, "--features", written(table, "features.csv"), "--json")
     assert result.exit_code == 0
     assert "features: rank" in result.stderr
 
 
 def test_items_answered_several_times_are_clusters(written):
-    rows = "".join(
-        f"m{m},t{t},{i},{again},{(i + again + m) % 2}\n"
-        for m in (1, 2)
-        for t in range(3)
-        for i in range(6)
-        for again in range(3)
-    )
-    numbered = run(written(f"model,topic,item,run,score\n{rows}"), "--method", "direct")
+    levels = {"model": "ab", "topic": range(3), "item": range(6), "run": range(3)}
+    table = crossed(lambda m, t, i, again: (i + again + (m == "a")) % 2, **levels)
+    numbered = run(written(table), "--method", "direct")
     assert "told apart by 'run'" in numbered.stderr
-    path = written(f"model,topic,item,again,score\n{rows}")
+    path = written(table.rename(columns={"run": "again"}))
     assert "repeats item '0'" in run(path).stderr
     result = run(path, "--item", "item", "--cluster", "item", "--method", "direct")
     assert result.stdout == numbered.stdout
@@ -318,55 +257,37 @@ def test_items_answered_several_times_are_clusters(written):
 
 def test_items_count_once_however_often_they_were_answered(written):
     """As in the ranking: one item answered four times, and wrong, is one of six."""
-    rows = "".join(
-        f"a,t{t},{i},{again},{int(i > 0)}\n"
-        for t in range(3)
-        for i in range(6)
-        for again in range(4 if i == 0 else 1)
-    )
-    path = written(f"model,topic,item,run,score\n{rows}")
-    groups = json.loads(run(path, "--method", "direct", "--json").stdout)["groups"]
+    levels = {"model": "a", "topic": range(3), "item": range(6), "run": range(4)}
+    table = crossed(lambda m, t, i, again: int(i > 0), **levels)
+    path = written(table[(table["run"] == 0) | (table["item"] == 0)])
+    groups = parsed(path, "--method", "direct")["groups"]
     assert [group["direct"] for group in groups] == pytest.approx([5 / 6] * 3)
 
 
 def test_unknown_sharing_is_said_to_be_unknown(written):
-    rows = "".join(f"m{m},t{t},{i % 2}\n" for m in (1, 2) for t in range(3) for i in range(6))
-    result = run(written(f"model,topic,score\n{rows}"), "--method", "direct")
+    table = crossed(lambda m, t, i: i % 2, model="ab", topic=range(3), item=range(6))
+    result = run(written(table.drop(columns="item")), "--method", "direct")
     assert "; models may share items" in result.stdout
     assert "no item column: models may share items or not" in result.stderr
 
 
-@pytest.mark.parametrize("method", ["mixed", "direct"])
-def test_plot_is_saved(file, tmp_path, method):
+@pytest.mark.parametrize(
+    ("method", "name"), [("mixed", "a.png"), ("direct", "b.png"), ("james-stein", "no_suffix")]
+)
+def test_plot_is_saved_where_it_is_said_to_be(written, tmp_path, method, name):
+    """With a score whose name would be a formula."""
     pytest.importorskip("matplotlib")
-    path = tmp_path / "groups.png"
-    result = run(file, "--method", method, "--plot", path)
+    table = crossed(lambda m, t, i: i % 2, model="ab", topic=range(4), item=range(6))
+    data, path = written(table.rename(columns={"score": r"$\won_$"})), tmp_path / name
+    result = run(data, "--score", r"$\won_$", "--method", method, "--plot", path)
     assert result.exit_code == 0
     assert path.read_bytes().startswith(b"\x89PNG")
     assert f"picture: {path}" in result.stderr
-
-
-def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
-    pytest.importorskip("matplotlib")
-    path = tmp_path / "picture"
-    result = run(file, "--method", "direct", "--plot", path)
-    assert f"picture: {path}" in result.stderr
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("method", ["james-stein", "direct"])
-def test_name_of_the_score_is_no_formula_in_the_plot(written, tmp_path, method):
-    pytest.importorskip("matplotlib")
-    rows = "".join(f"m{m},t{t},{i},{i % 2}\n" for m in (1, 2) for t in range(4) for i in range(6))
-    data, path = written("model,topic,item,$\\won_$\n" + rows), tmp_path / "groups.png"
-    result = run(data, "--score", "$\\won_$", "--method", method, "--plot", path)
-    assert result.exit_code == 0
-    assert path.exists()
 
 
 def test_warnings_take_one_line_each(written):
-    rows = "".join(f"m{m},t{t},{i},0.5\n" for m in (1, 2) for t in range(4) for i in range(3))
-    result = run(written(f"model,topic,item,score\n{rows}"), "--method", "direct")
+    table = crossed(lambda m, t, i: 0.5, model="ab", topic=range(4), item=range(3))
+    result = run(written(table), "--method", "direct")
     warned = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
     assert warned
     assert len(set(warned)) == len(warned)
@@ -376,10 +297,8 @@ def test_warnings_take_one_line_each(written):
 @pytest.mark.parametrize("constant", [0.5, 0.9])
 @pytest.mark.parametrize("options", [[], ["--by", "model", "--population", 12]])
 def test_scores_without_any_spread_are_refused(written, constant, options):
-    rows = "".join(
-        f"m{m},t{t},{i},{constant}\n" for m in range(4) for t in (1, 2) for i in range(6)
-    )
-    result = run(written(f"model,topic,item,score\n{rows}"), *options)
+    table = crossed(lambda m, t, i: constant, model="abcd", topic=(1, 2), item=range(6))
+    result = run(written(table), *options)
     assert result.exit_code == 1
     assert "scores that are all alike, so nothing tells" in result.stderr
     assert "encountered in" not in result.stderr
@@ -392,19 +311,13 @@ DATA_ERRORS = [
     ("topic,item,score\na,1,1\n", ["--score", "em"], "names column 'em', but the file has only"),
     ("topic,item,score\na,1,half\n", [], "holds 'half'"),
     ("topic,item,score\na,1,1\n", ["--by", "topic,item"], "--by names column 'item'"),
-    (
-        "topic,item,score,size\na,1,1,3\n",
-        ["--features", "length"],
-        "--features names column 'length', but the file has only: size.",
-    ),
-    (
-        "topic,item,score,kind\na,1,1,x\na,2,0,y\n",
-        ["--features", "kind"],
-        "whose text differs within group",
-    ),
-    ("topic,item,score\na,1,1\n", ["--features", "nothing.csv"], "There is no file 'nothing.csv'."),
+    ("topic,item,score,size\na,1,1,3\n", ["--features", "length"],
+     "--features names column 'length', but the file has only: size."),
+    ("topic,item,score,kind\na,1,1,x\na,2,0,y\n", ["--features", "kind"],
+     "whose text differs within group"),
+    ("topic,item,score\na,1,1\n", ["--features", "nothing.csv"], "is no file 'nothing.csv'."),
     ("topic,item,score\na,1,1\na,2,0\n", ["--method", "eb"], "at least 2"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, arguments, words", DATA_ERRORS)
@@ -420,16 +333,14 @@ USAGE_ERRORS = [
     ([], "Missing argument 'FILE'"),
     (["x.csv", "--method", "magic"], "'magic' is not one of"),
     (["x.csv", "--json", "--csv"], "--json and --csv exclude each other."),
-    (
-        ["x.csv", "--method", "direct", "--interval", "robust"],
-        "has no meaning with --method direct.",
-    ),
+    (["x.csv", "--method", "direct", "--interval", "robust"],
+     "has no meaning with --method direct."),
     (["x.csv", "--interval", "wilson"], "has no meaning with --method mixed."),
     (["x.csv", "--method", "direct", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--method", "james-stein", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--by", "topic,topic"], "'topic' is named twice."),
     (["x.csv", "--confidence-level", "95"], "is not strictly between 0 and 1"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments, words", USAGE_ERRORS)
@@ -460,17 +371,18 @@ def test_help_and_version_need_no_heavy_import():
         "except SystemExit as end: assert end.code == 0\n"
         "print(sorted({'sklearn', 'xgboost', 'matplotlib'} & set(sys.modules)))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.stdout.splitlines() == ["skbench, version 0.1.0", "[]"]
+    assert in_a_process(code).stdout.splitlines() == ["skbench, version 0.1.0", "[]"]
 
 
 def test_missing_click_is_said_in_one_line():
     code = "import sys; sys.modules['click'] = None; from skbench.report.cli import main; main()"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.returncode == 1
-    assert result.stderr == (
-        'skbench: the command line needs click and rich: pip install "skbench[cli]"\n'
-    )
+    result = in_a_process(code)
+    words = 'skbench: the command line needs click and rich: pip install "skbench[cli]"\n'
+    assert (result.returncode, result.stderr) == (1, words)
+
+
+def in_a_process(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
 
 def test_mmlu_pro(data_folder):
@@ -490,26 +402,23 @@ def test_livecodebench_is_clustered_and_in_percent(data_folder):
     assert found["Claude-2"] == pytest.approx(table[table["model"] == "Claude-2"]["pass1"].mean())
 
 
-def test_one_model_on_topics_of_two_columns(tmp_path):
+def test_one_model_on_topics_of_two_columns(written):
     rng = np.random.default_rng(0)
-    keys = [(topic, language) for topic in range(6) for language in "abc"]
-    items = pd.DataFrame(np.repeat(keys, 8, axis=0), columns=["topic", "language"])
-    items = items.assign(id=np.arange(len(items)), score=rng.integers(2, size=len(items)))
-    items.to_csv(tmp_path / "one.csv", index=False)
-    result = run(tmp_path / "one.csv", "--by", "topic,language", "--csv")
+    levels = {"topic": range(6), "language": "abc", "repeat": range(8)}
+    table = crossed(lambda *cell: rng.integers(2), **levels).drop(columns="repeat")
+    result = run(written(table.assign(id=range(144))), "--by", "topic,language", "--csv")
     assert result.exit_code == 0, result.stderr
     assert len(pd.read_csv(io.StringIO(result.stdout))) == 18
 
 
-def test_names_of_topic_columns_decide_nothing(items, tmp_path):
+def test_names_of_topic_columns_decide_nothing(items, written):
     """Columns of --by name a topic together, whether one of them is called topic or not."""
     number = items["topic"].str.removeprefix("topic-").astype(int)
     halves = items.assign(topic=number % 3, prompt=np.where(number < 3, "a", "b"))
     columns = ["model", "topic", "prompt", "item", "score"]
     printed = []
     for topic in ("topic", "subject"):
-        path = tmp_path / f"{topic}.csv"
-        halves[columns].rename(columns={"topic": topic}).to_csv(path, index=False)
+        path = written(halves[columns].rename(columns={"topic": topic}), f"{topic}.csv")
         result = run(path, "--by", f"{topic},prompt", "--csv")
         assert result.exit_code == 0, result.stderr
         printed.append(result.stdout)

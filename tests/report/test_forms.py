@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import parsed, run
+from writing import write
 
 from skbench._files import write_whole
 from skbench.datasets import make_items
@@ -24,10 +26,6 @@ from skbench.report.writers import latex_text, markdown_text
 EVIL = "=cmd|'x'!A1 \x1b[31m\x1b]0;own\x07 \u202e <script> a&b_c"
 
 
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-
 @pytest.fixture(scope="module")
 def items():
     made = make_items(n_models=3, n_topics=6, n_items=10, random_state=0).items
@@ -36,18 +34,15 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("forms") / "results.csv"
-    items.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("forms") / "results.csv", items)
 
 
 @pytest.fixture(scope="module")
 def evil_file(items, tmp_path_factory):
     """A model and a topic whose names are up to no good."""
-    path = tmp_path_factory.mktemp("forms") / "evil.csv"
     names = {items[name].iloc[0]: f"{EVIL} {name}" for name in ("model", "topic")}
-    items.replace({"model": names, "topic": names}).to_csv(path, index=False)
-    return path
+    evil = items.replace({"model": names, "topic": names})
+    return write(tmp_path_factory.mktemp("forms") / "evil.csv", evil)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +95,7 @@ def test_spreadsheets_run_nothing_where_that_is_asked(evil_file, command):
 @pytest.mark.parametrize("command", [estimate, leaderboard, compare])
 def test_tables_of_papers_have_the_numbers_of_json(file, command):
     key = {estimate: "groups", leaderboard: "models", compare: "pairs"}[command]
-    rows = json.loads(run(command, file, "--json").stdout)[key]
-    numbers = [row["low"] for row in rows]
+    numbers = [row["low"] for row in parsed(command, file)[key]]
     markdown = run(command, file, "--markdown").stdout
     cells = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
     assert len({len(row) for row in cells}) == 1 and "x0a" not in markdown
@@ -129,15 +123,14 @@ def test_two_forms_exclude_each_other(file):
 def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
     page = tmp_path / "summary.md"
     page.write_text("# Job\n")
-    result = run(report, file, "--summary", page, "--fail-under", 0.99)
-    assert result.exit_code == 3
+    assert run(report, file, "--summary", page, "--fail-under", 0.99).exit_code == 3
     text = page.read_text()
     assert text.startswith("# Job\n## What these results say\n\n**")
     assert "crossed by" in text and "| model | ranks |" in text and "| topic |" not in text
 
 
 def test_headline_follows_from_the_verdicts(file):
-    document = json.loads(run(report, file, "--json").stdout)
+    document = parsed(report, file)
     best = document["ranking"]["may_be_best"]
     first, *others = document["headline"]
     assert all(name in first for name in best[:3])
@@ -161,7 +154,7 @@ def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
     for table, doubt in cases:
         path, page = tmp_path / "doubtful.csv", tmp_path / "page.html"
         table.to_csv(path, index=False)
-        first = json.loads(run(report, path, "--json", "--html", page).stdout)["headline"][0]
+        first = parsed(report, path, "--html", page)["headline"][0]
         assert first.startswith("Check first: ") and doubt in first
         headline = re.search('<p class="headline">(.*?)</p>', page.read_text(), re.DOTALL)[1]
         assert html.unescape(headline).startswith(first)
@@ -192,11 +185,11 @@ def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
     without = run(report, path, "--json")
     assert "not used: hardness (--features)" in without.stderr
     assert json.loads(without.stdout)["features"] == []
-    with_it = json.loads(run(report, path, "--json", "--features", "hardness").stdout)
+    with_it = parsed(report, path, "--features", "hardness")
     assert with_it["features"] == ["hardness"]
     for options, rows in (([], json.loads(without.stdout)["groups"]),
                           (["--features", "hardness"], with_it["groups"])):  # fmt: skip
-        same = json.loads(run(estimate, path, "--json", *options).stdout)["groups"]
+        same = parsed(estimate, path, *options)["groups"]
         pd.testing.assert_frame_equal(pd.DataFrame(same), pd.DataFrame(rows))
 
 
@@ -225,13 +218,12 @@ def test_no_color_where_none_is_wanted(wish, colored):
     assert bool(re.search(r"\x1b\[[\d;]*3\d", done.stderr)) == colored
 
 
-def test_models_of_one_group_each_have_no_peers(tmp_path):
+def test_models_of_one_group_each_have_no_peers(written):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"model": np.repeat(list("abc"), 40), "item": np.tile(np.arange(40), 3)})
     rows["score"] = (rng.random(120) < 0.7).astype(int)
     said = {}
     for name, topic in (("one", "t"), ("two", np.where(rows["item"] < 20, "t", "u"))):
-        path = tmp_path / f"{name}.csv"
-        rows.assign(topic=topic).to_csv(path, index=False)
+        path = written(rows.assign(topic=topic), f"{name}.csv")
         said[name] = CliRunner().invoke(report, [str(path)]).stdout
     assert "unlike its peers" in said["two"] and "unlike its peers" not in said["one"]

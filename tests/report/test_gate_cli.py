@@ -1,22 +1,21 @@
 """`skbench gate`: exit codes, formats, stored baselines."""
 
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench import gate as decide
 from skbench.report.gate import gate
 
-
-def run(*arguments):
-    return CliRunner().invoke(gate, [str(argument) for argument in arguments])
+run = partial(commands.run, gate)
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(written):
     """Old and three new results of 200 items: as before, clearly worse, a bit worse."""
     rng = np.random.default_rng(0)
     item = np.arange(200)
@@ -24,11 +23,10 @@ def files(tmp_path):
     right = rng.random(200) < 0.8
     scores = {"old": right, "same": right, "worse": right & (item % 3 > 0),
               "doubt": right & (item % 67 > 0)}  # fmt: skip
-    paths = {}
-    for name, score in scores.items():
-        paths[name] = tmp_path / f"{name}.csv"
-        frame.assign(score=score * 1.0).to_csv(paths[name], index=False)
-    return paths
+    return {
+        name: written(frame.assign(score=score * 1.0), f"{name}.csv")
+        for name, score in scores.items()
+    }
 
 
 @pytest.mark.parametrize(("new", "code"), [("same", 0), ("worse", 3), ("doubt", 4)])
@@ -79,9 +77,8 @@ def test_baseline_is_stored_only_if_it_passes(files, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_repeated_runs_are_compared_item_by_item(files, tmp_path):
-    twice = tmp_path / "twice.csv"
-    pd.concat([pd.read_csv(files["old"])] * 2).to_csv(twice, index=False)
+def test_repeated_runs_are_compared_item_by_item(files, written):
+    twice = written(pd.concat([pd.read_csv(files["old"])] * 2), "twice.csv")
     repeats = ["--item", "item", "--cluster", "item"]
     result = run(twice, twice, "--margin", 0.03, "--json", *repeats)
     assert len(json.loads(result.stdout)["items"]) == 200

@@ -3,12 +3,13 @@
 import io
 import json
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from scipy.stats import t
 from sklearn.linear_model import LinearRegression
+from writing import write
 
 from skbench import EmpiricalBayes
 from skbench.datasets import make_judged_items
@@ -16,16 +17,23 @@ from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
 from skbench.report.judge import judge
 from skbench.report.labeled_rows import read_judged
 
+COLUMNS = ["--judge", "autorater", "--human", "human"]
+
 
 def run(file, *arguments):
     """Run the command in this process."""
-    columns = [] if "--judge" in arguments else ["--judge", "autorater", "--human", "human"]
-    return CliRunner().invoke(judge, [str(part) for part in (file, *columns, *arguments)])
+    columns = [] if "--judge" in arguments else COLUMNS
+    return commands.run(judge, file, *columns, *arguments)
 
 
 def groups_of(result):
     assert result.exit_code == 0, result.stderr
     return pd.DataFrame(json.loads(result.stdout)["groups"])
+
+
+def found_in(file, *arguments):
+    """The rows of the command as JSON."""
+    return groups_of(run(file, *arguments, "--json"))
 
 
 @pytest.fixture(scope="module")
@@ -37,28 +45,14 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("judged") / "judged.csv"
-    items.to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
-def written(tmp_path):
-    """Write a table to a CSV file and return its path."""
-
-    def write(table, name="judged.csv"):
-        path = tmp_path / name
-        table.to_csv(path, index=False)
-        return path
-
-    return write
+    return write(tmp_path_factory.mktemp("judged") / "judged.csv", items)
 
 
 # One benchmark ----------------------------------------------------------------------
 
 
 def test_json_holds_what_the_estimators_say(file, items):
-    row = groups_of(run(file, "--json", "--confidence-level", 0.9)).iloc[0]
+    row = found_in(file, "--confidence-level", 0.9).iloc[0]
     chain = ChainRulePPI().fit(items["autorater"], items["human"])
     alone = ClassicalMean().fit(items["autorater"], items["human"]).estimate(0.9)
     off = PPIMean(bounds=(-1, 1))
@@ -86,7 +80,7 @@ def test_json_holds_what_the_estimators_say(file, items):
 
 def test_the_report_says_it_in_words(file, items):
     result = run(file)
-    row = groups_of(run(file, "--json")).iloc[0]
+    row = found_in(file).iloc[0]
     assert "autorater judged 1,200 answers, of which 126 have a human label." in result.stdout
     for name, value in (("autorater says", row["judge"]), ("corrected", row["value"])):
         line = next(line for line in result.stdout.splitlines() if line.startswith(name))
@@ -112,7 +106,7 @@ def test_the_report_says_it_in_words(file, items):
 )
 def test_method_suits_the_data(items, written, changed, arguments, method):
     path = written(items.assign(**changed))
-    assert json.loads(run(path, "--json", *arguments).stdout)["method"] == method
+    assert commands.parsed(judge, path, *COLUMNS, *arguments)["method"] == method
 
 
 def test_groups_of_many_labels_keep_the_chain_rule(written):
@@ -123,7 +117,7 @@ def test_groups_of_many_labels_keep_the_chain_rule(written):
 
 def test_clusters_are_used(items, written):
     items = items.assign(question=np.arange(len(items)) % 40)
-    row = groups_of(run(written(items), "--json", "--cluster", "question")).iloc[0]
+    row = found_in(written(items), "--cluster", "question").iloc[0]
     expected = PPIMean().fit(items["autorater"], items["human"], cluster=items["question"])
     assert row["standard_error"] == pytest.approx(expected.standard_error_, rel=1e-12)
 
@@ -138,10 +132,10 @@ def test_clusters_of_one_answer_change_nothing(written):
 
 
 def test_words_are_understood(items, written):
-    plain = groups_of(run(written(items), "--json"))
+    plain = found_in(written(items))
     verdicts = items["autorater"].map({1: "Yes", 0: "no"})
     labels = items["human"].map({1: "correct", 0: "Incorrect"})
-    words = groups_of(run(written(items.assign(autorater=verdicts, human=labels)), "--json"))
+    words = found_in(written(items.assign(autorater=verdicts, human=labels)))
     pd.testing.assert_frame_equal(words, plain)
 
 
@@ -161,9 +155,8 @@ def test_abstentions_are_a_verdict_of_their_own(written):
 
 def test_a_judge_on_another_scale_is_not_off_by_anything(items, written):
     stars = items.assign(autorater=1 + 3 * items["autorater"] + items.index % 2)
-    result = run(written(stars))
-    assert "is off by" not in result.stdout
-    assert groups_of(run(written(stars), "--json"))["bias"].isna().all()
+    assert "is off by" not in run(written(stars)).stdout
+    assert found_in(written(stars))["bias"].isna().all()
 
 
 def test_rows_without_a_verdict_are_left_out_and_counted(items, written):
@@ -184,16 +177,14 @@ def test_all_labeled_is_a_check_of_the_judge(items, written):
 def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
     rng = np.random.default_rng(0)
     human = rng.integers(0, 2, 400)
-    same = groups_of(run(written(pd.DataFrame({"autorater": human, "human": human})), "--json"))
+    same = found_in(written(pd.DataFrame({"autorater": human, "human": human})))
     assert same["bias"].item() == 0
     assert 0 < same["bias_high"].item() < 0.02
     assert same["bias_low"].item() == pytest.approx(-same["bias_high"].item())
     judged = np.where(rng.random(400) < 0.15, 1 - human, human)
     table = pd.DataFrame({"autorater": judged, "human": human, "half": np.arange(400) % 2})
-    for rows in (
-        groups_of(run(written(table), "--json")),
-        groups_of(run(written(table), "--json", "--by", "half")),
-    ):
+    for by in ([], ["--by", "half"]):
+        rows = found_in(written(table), *by)
         n = rows["n_rows"].iloc[0]
         off = (judged - human)[:: 400 // n]
         half_width = (rows["bias_high"] - rows["bias_low"])[0] / 2
@@ -210,7 +201,7 @@ def test_what_a_good_judge_is_off_by_is_covered(written):
         autorater = np.where(rng.random(200) < 0.03, 1 - human, human)
         human[40:] = np.nan
         file = written(pd.DataFrame({"autorater": autorater, "human": human}))
-        rows = groups_of(run(file, "--json"))
+        rows = found_in(file)
         hits.append(rows["bias_low"].item() <= truth <= rows["bias_high"].item())
     assert np.mean(hits) >= 0.93
 
@@ -221,16 +212,22 @@ def test_labels_in_percent_beside_verdicts_are_told(written):
     assert "are they in the same unit?" in " ".join(result.stderr.split())
 
 
-@pytest.mark.parametrize("arguments", [(), ("--by", "topic")])
-def test_a_judge_that_always_says_the_same_saves_nothing(items, written, arguments):
-    text = " ".join(run(written(items.assign(autorater=1)), *arguments).stdout.split())
-    assert "autorater saved no labels: the 126 there are say as much without it." in text
+USELESS = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items
 
 
-def test_a_useless_judge_saves_nothing(written):
-    items = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items
-    text = " ".join(run(written(items)).stdout.split())
-    assert "autorater saved no labels: the 1,000 there are say as much without it." in text
+@pytest.mark.parametrize(
+    ("judged", "by", "n"),
+    [
+        (lambda items: items.assign(autorater=1), [], "126"),
+        (lambda items: items.assign(autorater=1), ["--by", "topic"], "126"),
+        (lambda items: USELESS, [], "1,000"),
+    ],
+)
+def test_a_judge_that_always_says_the_same_or_is_useless_saves_nothing(
+    items, written, judged, by, n
+):
+    text = " ".join(run(written(judged(items)), *by).stdout.split())
+    assert f"autorater saved no labels: the {n} there are say as much without it." in text
 
 
 def test_a_column_may_have_brackets_in_its_name(items, written):
@@ -259,16 +256,14 @@ def test_groups_are_shrunk_and_the_unlabeled_predicted(file, items):
     predicted = eb.predict(g.features_.loc[["group-00"]])
     np.testing.assert_allclose(found.loc["group-00", "value"], predicted, rtol=1e-9)
     np.testing.assert_allclose(labeled["corrected"], g.estimate().value[1:], rtol=1e-9)
-    assert found.loc["group-00", "corrected"] is None or np.isnan(
-        found.loc["group-00", "corrected"]
-    )
+    assert pd.isna(found.loc["group-00", "corrected"])
     assert json.loads(result.stdout)["guarantee"] == "average over groups"
     assert "human label" not in result.stderr
 
 
 def test_few_groups_are_not_shrunk(items, written):
     few = items[items["topic"].isin([f"group-{i:02d}" for i in range(1, 7)])]
-    found = groups_of(run(written(few), "--by", "topic", "--json")).set_index("group")
+    found = found_in(written(few), "--by", "topic").set_index("group")
     alone = GroupedPPI(PPIMean(), random_state=0).fit(
         few[["autorater"]], few["human"], few["topic"]
     )
@@ -290,7 +285,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
 
 def test_several_columns_make_a_group(items, written):
     split = items.assign(half=items.index % 2)
-    found = groups_of(run(written(split), "--by", "topic,half", "--json"))
+    found = found_in(written(split), "--by", "topic,half")
     assert found["group"].iloc[1] == "group-00 / 1"
     assert len(found) == 30
 
@@ -319,21 +314,19 @@ def test_labels_are_joined_by_id(file, two_files, written):
 def test_numbers_are_one_id_however_they_are_written(items, written):
     verdicts = items.drop(columns="human").assign(item=np.arange(len(items)))
     labels = items[["human"]].assign(item=np.arange(len(items), dtype=float)).dropna()
-    joined = run(
-        written(verdicts, "v.csv"), "--labels", written(labels, "l.csv"), "--id", "item", "--json"
-    )
-    assert groups_of(joined)["n_labeled"].item() == 126
+    files = written(verdicts, "v.csv"), "--labels", written(labels, "l.csv")
+    assert found_in(*files, "--id", "item")["n_labeled"].item() == 126
 
 
 def test_numbers_that_are_written_differently_are_two_groups_and_two_ids(written):
     rows = [("3.1", 1, 1), ("3.1", 0, 0), ("3.10", 1, 1), ("3.10", 1, 0)] * 9
     table = pd.DataFrame(rows, columns=["version", "autorater", "human"])
-    groups = groups_of(run(written(table), "--by", "version", "--json"))
+    groups = found_in(written(table), "--by", "version")
     assert groups["group"].tolist() == ["3.1", "3.10"]
     table = table.head(4)
     labels = written(table[["version", "human"]].drop_duplicates("version"), "labels.csv")
     verdicts = written(table.drop(columns="human").drop_duplicates("version"))
-    joined = groups_of(run(verdicts, "--labels", labels, "--id", "version", "--json"))
+    joined = found_in(verdicts, "--labels", labels, "--id", "version")
     assert joined["n_labeled"].item() == 2
 
 
@@ -368,31 +361,18 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
     ("changed", "arguments", "words"),
     [
         ({}, ("--judge", "em", "--human", "human"), "has no column 'em'"),
-        (
-            {},
-            ("--judge", "autorater", "--human", "truth"),
-            "has no column 'truth'. Its columns are: topic, item",
-        ),
-        (
-            {"human": np.nan},
-            (),
-            "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'",
-        ),
+        ({}, ("--judge", "autorater", "--human", "truth"),
+         "has no column 'truth'. Its columns are: topic, item"),
+        ({"human": np.nan}, (),
+         "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'"),
         ({"human": "maybe"}, (), "human labels must be numbers or words such as yes and no"),
-        (
-            {"topic": None},
-            ("--by", "topic"),
-            "column 'topic' has no name in 1200 of 1200 rows, the first is row 1",
-        ),
+        ({"topic": None}, ("--by", "topic"),
+         "column 'topic' has no name in 1200 of 1200 rows, the first is row 1"),
         ({"autorater": lambda t: "v" + t["item"]}, (), "holds 1200 different words"),
         ({"autorater": np.inf}, (), "infinite"),
-        (
-            {"topic": lambda t: t["item"]},
-            ("--by", "topic"),
-            "No group has two labels",
-        ),
+        ({"topic": lambda t: t["item"]}, ("--by", "topic"), "No group has two labels"),
     ],
-)
+)  # fmt: skip
 def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments, words):
     result = run(written(items.assign(**changed)), *arguments)
     assert result.exit_code == 1
@@ -407,12 +387,10 @@ def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments
         (["--judge", "a"], "Missing option '--human'"),
         (["--judge", "a", "--human", "b", "--labels", "l.csv"], "--labels and --id go together."),
         (["--judge", "a", "--human", "b", "--json", "--csv"], "--json and --csv exclude"),
-        (
-            ["--judge", "a", "--human", "b", "--confidence-level", "95"],
-            "is not strictly between 0 and 1",
-        ),
+        (["--judge", "a", "--human", "b", "--confidence-level", "95"],
+         "is not strictly between 0 and 1"),
     ],
-)
+)  # fmt: skip
 def test_usage_errors_exit_2(arguments, words):
     result = run("x.csv", *arguments)
     assert result.exit_code == 2

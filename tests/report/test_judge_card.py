@@ -1,31 +1,29 @@
 """`skbench judge --card`, `--event`, and verdicts on pairs."""
 
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench import judge_agreement
 from skbench.report.judge import judge
 
-
-def run(*arguments):
-    return CliRunner().invoke(judge, [str(argument) for argument in arguments])
+run = partial(commands.run, judge)
+parsed = partial(commands.parsed, judge)
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(written):
     rng = np.random.default_rng(0)
     human = rng.random(200) < 0.6
     rows = pd.DataFrame({"id": np.arange(200), "human": np.where(human, "Yes", "no")})
     for name, error in (("j1", 0.1), ("j2", 0.3)):
         rows[name] = np.where(rng.random(200) < error, ~human, human) * 1
     rows.loc[120:, "human"] = rows.loc[150:, "j2"] = None
-    path = tmp_path / "judged.csv"
-    rows.to_csv(path, index=False)
-    return path
+    return written(rows, "judged.csv")
 
 
 def test_json_is_the_function(file):
@@ -53,33 +51,30 @@ def test_card_in_words_and_as_markdown(file):
     assert run(*arguments, "--markdown").stdout.startswith("| judge | labels | kappa |")
 
 
-def test_event_counts_one_word(tmp_path):
+def test_event_counts_one_word(written):
     rng = np.random.default_rng(1)
     words = np.array(["good", "fair", "bad"])
     human = words[rng.integers(0, 3, 150)]
     verdict = np.where(rng.random(150) < 0.8, human, words[rng.integers(0, 3, 150)])
-    path = tmp_path / "words.csv"
-    pd.DataFrame({"human": human, "judge": verdict}).to_csv(path, index=False)
+    path = written(pd.DataFrame({"human": human, "judge": verdict}), "words.csv")
     arguments = (path, "--judge", "judge", "--human", "human")
     assert "--event WORD" in run(*arguments).stderr
-    found = json.loads(run(*arguments, "--event", "Good", "--json").stdout)["groups"][0]
+    found = parsed(*arguments, "--event", "Good")["groups"][0]
     assert found["value"] == pytest.approx(np.mean(human == "good"))
     assert found["judge"] == pytest.approx(np.mean(verdict == "good"))
     wrong = run(*arguments, "--event", "great")
     assert wrong.exit_code == 1 and "There are: bad, fair, good" in wrong.stderr
 
 
-def test_pairs_of_models_and_who_was_shown_first(tmp_path):
+def test_pairs_of_models_and_who_was_shown_first(written):
     rng = np.random.default_rng(2)
     winner = np.array(["model_a", "model_b", "tie"])
     human = winner[rng.choice(3, 300, p=[0.5, 0.3, 0.2])]
     first = winner[rng.integers(0, 2, 300)]
     judged = np.where(rng.random(300) < 0.3, first, human)
     rows = pd.DataFrame({"human": human, "judge": judged, "shown": first})
-    path = tmp_path / "arena.csv"
-    rows.to_csv(path, index=False)
-    arguments = (path, "--judge", "judge", "--human", "human")
-    found = json.loads(run(*arguments, "--json").stdout)["groups"][0]
+    arguments = (written(rows, "arena.csv"), "--judge", "judge", "--human", "human")
+    found = parsed(*arguments)["groups"][0]
     expected = np.mean(human == "model_a") - np.mean(human == "model_b")
     assert found["value"] == pytest.approx(expected)
     card = run(*arguments, "--card", "--first", "shown", "--event", "model_a", "--json")

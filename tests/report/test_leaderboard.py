@@ -2,12 +2,15 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from writing import write
 
 from skbench.comparison import leaderboard as ranked
 from skbench.datasets import make_items
@@ -16,9 +19,8 @@ from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.tasks import MeanRankScore
 
-
-def run(*arguments):
-    return CliRunner().invoke(leaderboard, [str(argument) for argument in arguments])
+run = partial(commands.run, leaderboard)
+parsed = partial(commands.parsed, leaderboard)
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +31,14 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("board") / "results.csv"
-    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
-    return path
+    return write(
+        tmp_path_factory.mktemp("board") / "results.csv", items[["model", "topic", "item", "score"]]
+    )
 
 
 @pytest.mark.parametrize("topics", [None, "topic"])
 def test_json_holds_what_the_function_says(file, items, topics):
-    document = json.loads(run(file, "--json", *(["--topics", topics] if topics else [])).stdout)
+    document = parsed(file, *(["--topics", topics] if topics else []))
     expected = ranked(items, topics=topics).to_frame()
     found = pd.DataFrame(document["models"]).set_index("model")
     found = found.assign(ties=found["ties"].map("".join)).rename(columns={"value": "estimate"})
@@ -80,33 +82,25 @@ def test_level_and_topics_are_said(file):
     assert "ranks: 90%" in result.stdout
 
 
-def test_missing_answers_are_warned_of(items, tmp_path):
-    path = tmp_path / "gaps.csv"
-    items.drop(index=items.index[:3])[["model", "topic", "item", "score"]].to_csv(path, index=False)
+def test_missing_answers_are_warned_of(items, written):
+    path = written(
+        items.drop(index=items.index[:3])[["model", "topic", "item", "score"]], "gaps.csv"
+    )
     result = run(path)
     assert "warning: 1 of 4 models did not answer all 200 items" in result.stderr
     header = next(line for line in result.stdout.splitlines() if line.startswith("model"))
     assert " n" in header  # numbers of items are shown where they differ
 
 
-def test_plot_is_saved(file, tmp_path):
+@pytest.mark.parametrize("name", ["board.png", "no_suffix"])
+def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path, name):
     pytest.importorskip("matplotlib")
-    path = tmp_path / "board.png"
-    result = run(file, "--plot", path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert f"picture: {path}" in result.stderr
+    assert f"picture: {tmp_path / name}" in run(file, "--plot", tmp_path / name).stderr
+    assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
-    pytest.importorskip("matplotlib")
-    path = tmp_path / "picture"
-    assert f"picture: {path}" in run(file, "--plot", path).stderr
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_errors_take_one_line(file, tmp_path):
-    path = tmp_path / "nameless.csv"
-    path.write_text("topic,item,score\na,1,1\na,2,0\n")
+def test_errors_take_one_line(file, tmp_path, written):
+    path = written("topic,item,score\na,1,1\na,2,0\n", "nameless.csv")
     for arguments, words in [
         ([path], "no column has a usual name for the model. Pass --model COLUMN."),
         ([tmp_path / "nothing.csv"], "There is no file"),
@@ -133,8 +127,7 @@ def test_bbh(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
     result = run(path, "--model", "mode", "--topics", "task", "--json")
     models = json.loads(result.stdout)["models"]
-    table = pd.read_csv(path)
-    means = table.groupby(["mode", "task"])["correct"].mean().groupby("mode").mean()
+    means = pd.read_csv(path).groupby(["mode", "task"])["correct"].mean().groupby("mode").mean()
     assert [model["model"] for model in models] == ["cot", "direct"]
     assert np.allclose([model["value"] for model in models], means.loc[["cot", "direct"]])
     assert models[0]["rank_high"] == 1
@@ -144,7 +137,7 @@ def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=["o1", "o3", "gpt-4"])
     wide.assign(passage_id=np.arange(40) // 4).to_csv(tmp_path / "wide.csv", index=False)
-    document = json.loads(run(tmp_path / "wide.csv", "--json").stdout)
+    document = parsed(tmp_path / "wide.csv")
     found = pd.DataFrame(document["models"]).set_index("model").loc[wide.columns]
     np.testing.assert_allclose(found["value"], wide.mean())
     # Clusters of one size: the standard error is that of the mean of their means.
@@ -156,7 +149,7 @@ EUROEVAL = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "ve
 
 
 def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
-    document = json.loads(run(EUROEVAL, "--json").stdout)
+    document = parsed(EUROEVAL)
     rows = read_items(EUROEVAL)
     sets = MeanRankScore().fit(rows).rank_sets()
     found = pd.DataFrame(document["models"]).set_index("model")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 from skbench.report.doctor import doctor
 from skbench.report.passk import passk
@@ -23,11 +23,11 @@ def pasted(command):
     """What a command does that is typed as it stands."""
     program, name, *arguments = shlex.split(command)
     assert program == "skbench"
-    return CliRunner().invoke(getattr(import_module(f"skbench.report.{name}"), name), arguments)
+    return run(getattr(import_module(f"skbench.report.{name}"), name), *arguments)
 
 
 def last_command(path):
-    result = CliRunner().invoke(doctor, [str(path)])
+    result = run(doctor, path)
     lines = result.output.strip().splitlines()
     commands = [line.removeprefix("next: ").removeprefix("or: ") for line in lines]
     return result, lines, [command for command in commands if command.startswith("skbench ")]
@@ -49,19 +49,11 @@ def test_every_fixture(folder, monkeypatch, tmp_path):
 VOTES = {"model_a": np.resize(list("xyz"), 60), "model_b": np.resize(list("yzxzxy"), 60)}
 TABLES = {
     "models": {"id": range(4), "m1": [1, 0, 0, 1], "m2": [1, 1, 0, 1]},
-    "metrics": {
-        "question": list("abcd"),
-        "faithfulness": [1, 0, 0, 1],
-        "answer_relevancy": [0, 1, 1, 0.5],
-    },
+    "metrics": {"question": list("abcd"), "faithfulness": [1, 0, 0, 1],
+                "answer_relevancy": [0, 1, 1, 0.5]},
     "judge": {"id": range(4), "human": [1, 0, 1, 0], "gpt4_eval": [1, 1, 1, 0]},
     "attempts": {"task_id": list("aabb"), "attempt": [1, 2, 1, 2], "passed": [1, 0, 0, 0]},
-    "versions": {
-        "model": "m",
-        "version": list("1122"),
-        "item": [1, 2, 1, 2],
-        "score": [1, 0, 1, 1],
-    },
+    "versions": {"model": "m", "version": list("1122"), "item": [1, 2, 1, 2], "score": [1, 0, 1, 1]},
     "unequal attempts": {"task_id": list("aabbb"), "attempt": [1, 2, 1, 2, 3], "passed": 1},
     "single scores": {"model": list("aabb"), "task": list("xyxy"), "acc": [0.3, 0.4, 0.5, 0.2]},
     "failures": {"id": range(6), "score": [1, "error", 0, "timeout", "N/A", 1]},
@@ -95,10 +87,9 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_command_that_is_offered_runs(name, tmp_path, monkeypatch):
+def test_every_command_that_is_offered_runs(name, tmp_path, written, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "results of mine.csv"
-    pd.DataFrame(TABLES[name]).to_csv(path, index=False)
+    path = written(pd.DataFrame(TABLES[name]), "results of mine.csv")
     _, lines, commands = last_command(path)
     assert commands and lines[-1].endswith(commands[-1])
     assert len(lines) - len(commands) <= 24
@@ -107,30 +98,22 @@ def test_every_command_that_is_offered_runs(name, tmp_path, monkeypatch):
         assert done.exit_code == 0, (command, done.output)
 
 
-def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(tmp_path):
-    table = pd.DataFrame(
-        {
-            "task_id": list("aaabbbc"),
-            "attempt": [1, 2, 3, 1, 2, 3, 1],
-            "passed": [1, 0, 1, 0, 0, 0, 1],
-        }
-    )
-    path = tmp_path / "a.csv"
-    table.to_csv(path, index=False)
-    refused = CliRunner().invoke(passk, [str(path), "-k", "2"])
+def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written):
+    attempts = {"attempt": [1, 2, 3, 1, 2, 3, 1], "passed": [1, 0, 1, 0, 0, 0, 1]}
+    table = pd.DataFrame({"task_id": list("aaabbbc")} | attempts)
+    path = written(table, "a.csv")
+    refused = run(passk, path, "-k", 2)
     assert refused.exit_code == 1
     assert "1 of 3 items of a model have fewer than 2 answers, first item 'c'" in refused.stderr
-    command = refused.stderr.strip().splitlines()[-1]
-    done = pasted(command)
+    done = pasted(refused.stderr.strip().splitlines()[-1])
     assert done.exit_code == 0, done.output
     assert "left out" in done.stderr
-    whole = table[table["task_id"] != "c"]
-    whole.to_csv(path, index=False)
-    assert CliRunner().invoke(passk, [str(path), "-k", "2"]).stdout == done.stdout
+    table[table["task_id"] != "c"].to_csv(path, index=False)
+    assert run(passk, path, "-k", 2).stdout == done.stdout
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_scores_deep_in_records(form, tmp_path):
+def test_scores_deep_in_records(form, written):
     """Of several scores one is named, and so is the option that takes another."""
     records = [
         {
@@ -141,8 +124,10 @@ def test_scores_deep_in_records(form, tmp_path):
         for model in "ab"
         for i in range(10)
     ]
-    path = tmp_path / f"deep.{form}"
-    path.write_text(json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records)))
+    path = written(
+        json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records)),
+        f"deep.{form}",
+    )
     _, lines, commands = last_command(path)
     assert "score: column 'scores.exact_match' (it might be scores.f1: --score)" in lines
     assert "understood: 2 models, 2 topics, 10 items; 20 answers; right or wrong" in lines

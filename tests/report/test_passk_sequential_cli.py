@@ -5,23 +5,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import crossed, run
 
 from skbench import SequentialComparison, pass_at_k
 from skbench.report.passk import passk
 from skbench.report.sequential import sequential
 
 
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-
 @pytest.fixture
 def runs(tmp_path):
     """Eight runs of 20 items by two models, as answers and as counts."""
     rng = np.random.default_rng(0)
-    cells = pd.MultiIndex.from_product([["ada", "bob"], range(20)], names=["model", "item"])
-    counts = cells.to_frame(index=False).assign(topic=lambda x: x["item"] % 2, n_runs=8)
+    cells = crossed(lambda m, i: 0, model=["ada", "bob"], item=range(20)).drop(columns="score")
+    counts = cells.assign(topic=lambda x: x["item"] % 2, n_runs=8)
     counts["n_correct"] = rng.binomial(8, np.tile(rng.beta(0.5, 0.5, 20), 2))
     rows = counts.loc[counts.index.repeat(8)].assign(epoch=np.tile(range(8), 40))
     rows["score"] = (rows["epoch"] < rows["n_correct"]) * 1

@@ -1,12 +1,11 @@
 """--past and --bank: earlier models in every command, and refusals in words."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import crossed, parsed, run
 from skbench.stats.posterior import posterior_interval
+from writing import write
 
 from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
 from skbench.report.compare import compare
@@ -19,26 +18,13 @@ N_TOPICS, N_ITEMS = 4, 40
 NEW = ["new a", "new b"]
 
 
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-
-def parsed(command, *arguments):
-    result = run(command, *arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
-
-
 @pytest.fixture(scope="module")
 def answers():
     """Eight models on all items, easy to hard by item; number and text ids alike in CSV."""
     rng = np.random.default_rng(3)
     models = [f"old {k}" for k in range(6)] + NEW
-    index = pd.MultiIndex.from_product(
-        [models, [f"t{k}" for k in range(N_TOPICS)], range(N_ITEMS)],
-        names=["model", "topic", "item"],
-    )
-    rows = index.to_frame(index=False)
+    topics = [f"t{k}" for k in range(N_TOPICS)]
+    rows = crossed(lambda *cell: 0, model=models, topic=topics, item=range(N_ITEMS))
     rows["item"] += 1000 * rows["topic"].str[1:].astype(int)
     ease = pd.Series(rng.normal(0, 2, rows["item"].nunique()), rows["item"].unique())
     rows["score"] = rng.binomial(1, 1 / (1 + np.exp(-rows["item"].map(ease))))
@@ -60,16 +46,13 @@ def asked(answers):
 @pytest.fixture(scope="module")
 def files(answers, past, asked, tmp_path_factory):
     folder = tmp_path_factory.mktemp("past")
-    asked.to_csv(folder / "new.csv", index=False)
-    answers.to_csv(folder / "all.csv", index=False)
-    (folder / "logs").mkdir()
-    for name, rows in past.groupby("model"):
-        rows.to_csv(folder / "logs" / f"{name}.csv", index=False)
-    past.drop(columns="item").to_csv(folder / "other.csv", index=False)
-    past.assign(item="x" + past["item"].astype(str)).to_csv(folder / "else.csv", index=False)
-    pd.DataFrame.to_json(
-        past.assign(item=past["item"].astype(str)), folder / "p.jsonl", orient="records", lines=True
-    )
+    text = past.assign(item=past["item"].astype(str))
+    text.to_json(folder / "p.jsonl", orient="records", lines=True)
+    tables = {f"logs/{name}": rows for name, rows in past.groupby("model")}
+    tables |= {"new": asked, "all": answers, "other": past.drop(columns="item")}
+    tables["else"] = text.assign(item="x" + text["item"])
+    for name, rows in tables.items():
+        write(folder / f"{name}.csv", rows)
     ItemBank().fit(past).save(folder / "bank.parquet")
     return folder
 
@@ -102,12 +85,11 @@ def test_what_was_used_is_told_and_the_new_models_are_left_out(files):
     assert "6 earlier models; 32 of the 160 items that they answered were asked here" in told
 
 
-def test_by_model_and_a_file_without_models(files, fitted, asked, tmp_path):
+def test_by_model_and_a_file_without_models(files, fitted, asked, written):
     found = parsed(estimate, files / "new.csv", "--past", files / "logs", "--by", "model")
     expected = fitted.estimate("model").value
     np.testing.assert_allclose([g["value"] for g in found["groups"]], expected, atol=1e-6)
-    one = tmp_path / "one.csv"
-    asked[asked["model"] == NEW[0]].drop(columns="model").to_csv(one, index=False)
+    one = written(asked[asked["model"] == NEW[0]].drop(columns="model"), "one.csv")
     found = parsed(estimate, one, "--past", files / "logs")
     expected = fitted.estimate(["model", "topic"]).to_frame()[:N_TOPICS]
     # Without the other model the draws are others: means of 2,000.

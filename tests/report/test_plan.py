@@ -1,22 +1,23 @@
 """`skbench plan`: the formulas, from what is known or from a file."""
 
-import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import crossed
+from writing import write
 
 from skbench.comparison import compare_models, minimum_detectable_effect, required_items
 from skbench.report.plan import plan
 
-
-def run(*arguments):
-    return CliRunner().invoke(plan, [str(argument) for argument in arguments])
+run = partial(commands.run, plan)
+parsed = partial(commands.parsed, plan)
 
 
 def plans(*arguments):
-    return json.loads(run(*arguments, "--json").stdout)["plans"]
+    return parsed(*arguments)["plans"]
 
 
 @pytest.fixture(scope="module")
@@ -24,20 +25,15 @@ def pilot():
     """Two models, 80 items in passages of 4, three answers each."""
     rng = np.random.default_rng(0)
     ease = rng.beta(2, 2, 20)[np.arange(80) // 4]
-    rows = [
-        {"model": m, "item": i, "passage": i // 4, "run": k, "score": int(rng.random() < p)}
-        for m, shift in [("ada", 0.9), ("bob", 0.7)]
-        for i, p in enumerate(shift * ease)
-        for k in range(3)
-    ]
-    return pd.DataFrame(rows)
+    levels = {"model": ["ada", "bob"], "item": range(80), "run": range(3)}
+    shift = {"ada": 0.9, "bob": 0.7}
+    rows = crossed(lambda m, i, k: int(rng.random() < shift[m] * ease[i]), **levels)
+    return rows.assign(passage=rows["item"] // 4)
 
 
 @pytest.fixture(scope="module")
 def file(pilot, tmp_path_factory):
-    path = tmp_path_factory.mktemp("pilot") / "pilot.csv"
-    pilot.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("pilot") / "pilot.csv", pilot)
 
 
 def test_items_by_correlation():
@@ -72,15 +68,9 @@ def test_differences_beyond_what_is_possible_are_none():
 def test_repeats_and_clusters():
     known = ["--effect", 0.05, "--accuracy", 0.6, "--correlation", 0.3]
     (found,) = plans(*known, "--noise", 0.1, "--repeats", 4, "--cluster-size", 5, "--icc", 0.2)
-    expected = required_items(
-        0.05,
-        omega2=2 * 0.24 * 0.7 - 0.2,
-        sigma2_a=0.1,
-        sigma2_b=0.1,
-        n_repeats=4,
-        design_effect=1.8,
-        cluster_size=5,
-    )
+    noise = {"sigma2_a": 0.1, "sigma2_b": 0.1, "n_repeats": 4}
+    clusters = {"design_effect": 1.8, "cluster_size": 5}
+    expected = required_items(0.05, omega2=2 * 0.24 * 0.7 - 0.2, **noise, **clusters)
     assert found["required_items"] == expected
     assert expected < plans(*known, "--cluster-size", 5, "--icc", 0.2)[0]["required_items"]
 
@@ -93,15 +83,13 @@ def test_file_brings_its_own_spread(file, pilot):
     expected = required_items(0.1, omega2=c.omega2[0], sigma2_a=noise, n_repeats=3)
     assert found["required_items"] == expected
     (more,) = plans(file, "bob", "ada", "--effect", 0.1, *roles, "--repeats", 30)
-    assert more["required_items"] == required_items(
-        0.1, omega2=c.omega2[0], sigma2_a=noise, n_repeats=30
-    )
+    expected = required_items(0.1, omega2=c.omega2[0], sigma2_a=noise, n_repeats=30)
+    assert more["required_items"] == expected
     assert more["required_items"] < found["required_items"]
 
 
-def test_single_answers_cannot_plan_repeats(pilot, tmp_path):
-    path = tmp_path / "single.csv"
-    pilot[pilot["run"] == 0].drop(columns="run").to_csv(path, index=False)
+def test_single_answers_cannot_plan_repeats(pilot, written):
+    path = written(pilot[pilot["run"] == 0].drop(columns="run"), "single.csv")
     result = run(path, "--effect", 0.1, "--cluster", "passage")
     assert "in clusters like these" in " ".join(result.stdout.split())
     result = run(path, "--effect", 0.1, "--repeats", 5)
@@ -109,42 +97,29 @@ def test_single_answers_cannot_plan_repeats(pilot, tmp_path):
     assert "the file has one answer per item" in result.stderr
 
 
-DATA_ERRORS = [
-    (["--effect", 0, "--accuracy", 0.5], "effect is 0"),
-    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.3], "more than all of the variance"),
-    (
-        ["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9],
-        "leaves no room for a correlation of 0.9",
-    ),
-    (["--effect", 1.5, "--accuracy", 0.7], "differ by at most 0.7."),
-    (["--items", 1, "--accuracy", 0.5], "1 items show no difference that is possible"),
-    (
-        ["--effect", 0.1, "--accuracy", 0.5, "--cluster-size", 5, "--icc", -0.9],
-        "must be above -0.25.",
-    ),
-]
-USAGE_ERRORS = [
-    (["--accuracy", 0.5], "Give --effect or --items"),
-    (["--accuracy", 0.5, "--effect", 0.1, "--items", 9], "Give --effect or --items"),
-    (["--effect", 0.1], "Give --accuracy or --std, one of the two, or a FILE."),
-    (["--effect", 0.1, "--accuracy", 0.5, "--icc", 0.1], "go together"),
-    (["--effect", 0.1, "--accuracy", 0.5, "--repeats", 3], "--repeats needs --noise"),
-    (["x.csv", "--effect", 0.1, "--accuracy", 0.5], "--accuracy has no meaning with FILE"),
-    (["--effect", 0.1, "--accuracy", 70], "is not strictly between"),
-]
+ERRORS = [
+    (["--effect", 0, "--accuracy", 0.5], 1, "effect is 0"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.3], 1, "more than all of the variance"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9], 1,
+     "leaves no room for a correlation of 0.9"),
+    (["--effect", 1.5, "--accuracy", 0.7], 1, "differ by at most 0.7."),
+    (["--items", 1, "--accuracy", 0.5], 1, "1 items show no difference that is possible"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--cluster-size", 5, "--icc", -0.9], 1,
+     "must be above -0.25."),
+    (["--accuracy", 0.5], 2, "Give --effect or --items"),
+    (["--accuracy", 0.5, "--effect", 0.1, "--items", 9], 2, "Give --effect or --items"),
+    (["--effect", 0.1], 2, "Give --accuracy or --std, one of the two, or a FILE."),
+    (["--effect", 0.1, "--accuracy", 0.5, "--icc", 0.1], 2, "go together"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--repeats", 3], 2, "--repeats needs --noise"),
+    (["x.csv", "--effect", 0.1, "--accuracy", 0.5], 2, "--accuracy has no meaning with FILE"),
+    (["--effect", 0.1, "--accuracy", 70], 2, "is not strictly between"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments, words", DATA_ERRORS)
-def test_data_errors_exit_1(arguments, words):
+@pytest.mark.parametrize("arguments, code, words", ERRORS)
+def test_errors(arguments, code, words):
     result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert words in result.stderr
-
-
-@pytest.mark.parametrize("arguments, words", USAGE_ERRORS)
-def test_usage_errors_exit_2(arguments, words):
-    result = run(*arguments)
-    assert result.exit_code == 2
+    assert (result.exit_code, result.stdout) == (code, "")
     assert words in result.stderr
 
 
@@ -154,8 +129,7 @@ def test_three_models_need_names(pilot, tmp_path):
     pd.concat([single, single[single["model"] == "ada"].assign(model="cyd")]).to_csv(
         path, index=False
     )
-    result = run(path, "--items", 100)
-    assert "3 models are in the file: name two of them" in result.stderr
+    assert "3 models are in the file: name two of them" in run(path, "--items", 100).stderr
     assert run(path, "ada", "bob", "--items", 100).exit_code == 0
     assert "needs a second model" in run(path, "ada", "--items", 100).stderr
     (found,) = plans(path, "bob", "cyd", "--items", 100)

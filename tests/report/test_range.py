@@ -3,9 +3,8 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import crossed, run
 
 from skbench.items.ranges import known_range
 from skbench.readers import read_with_notes
@@ -16,34 +15,26 @@ from skbench.report.reading import score_range
 from skbench.report.report import report
 
 COMMANDS = [
-    ("estimate", ["--method", "direct"], "groups"),
-    ("estimate", [], "groups"),
-    ("report", [], "groups"),
-    ("leaderboard", [], "models"),
+    (estimate, ["--method", "direct"], "groups"),
+    (estimate, [], "groups"),
+    (report, [], "groups"),
+    (leaderboard, [], "models"),
 ]
-
-
-def run(command, *arguments):
-    commands = {c.name: c for c in (compare, estimate, leaderboard, report)}
-    return CliRunner().invoke(commands[command], [str(argument) for argument in arguments])
 
 
 def percentages(seed=0):
     """Scores from 0 to 100, of which most are near an end."""
     rng = np.random.default_rng(seed)
-    rows = pd.MultiIndex.from_product(
-        [["ada", "bob"], [f"t{i}" for i in range(6)], range(6)], names=["model", "topic", "item"]
-    ).to_frame(index=False)
+    levels = {"model": ["ada", "bob"], "topic": [f"t{i}" for i in range(6)], "item": range(6)}
+    rows = crossed(lambda *cell: 0, **levels)
     rows["score"] = np.round(100 * rng.beta(0.1, 4, len(rows)), 1)
     rows.loc[rows["model"] == "bob", "score"] = 100 - rows["score"]
     return rows
 
 
 @pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "percent.csv"
-    percentages().to_csv(path, index=False)
-    return path
+def table(written):
+    return written(percentages(), "percent.csv")
 
 
 def lm_eval_log(folder, score):
@@ -62,12 +53,11 @@ def ends(result, name):
     return [r["low"] for r in rows], [r["high"] for r in rows]
 
 
-def test_differences_are_within_the_width_of_the_range(tmp_path):
-    path = tmp_path / "few.csv"
-    path.write_text("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n")
-    (low,), (high,) = ends(run("compare", path, "a", "b", "--json"), "pairs")
+def test_differences_are_within_the_width_of_the_range(written):
+    path = written("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n", "few.csv")
+    (low,), (high,) = ends(run(compare, path, "a", "b", "--json"), "pairs")
     assert high > 100
-    told = ends(run("compare", path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")
+    told = ends(run(compare, path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")
     # Two items: a third at the bound is all that keeps the low end from -100.
     assert (told[0][0], told[1]) == (-100, [100])
     assert low > -100
@@ -84,8 +74,7 @@ def test_a_range_that_is_told(table, command, options, name):
     found = np.array(ends(told, name))
     assert found.min() >= 0 and found.max() <= 100
     # One worst case more of direct scores widens, and bounds cut.
-    widened = name == "models" or "direct" in options
-    assert widened or found.tolist() == cut.tolist()
+    assert (name == "models" or "direct" in options) or found.tolist() == cut.tolist()
     assert np.mean(found[1] - found[0]) >= np.mean(cut[1] - cut[0])
     assert "--bounds" not in told.stderr
     wrong = run(command, table, *options, "--bounds", 0, 90)
@@ -97,7 +86,7 @@ def test_a_range_that_the_program_defines(tmp_path):
     for score, least in (("bleu_max", 0), ("my_score", -np.inf)):
         folder = tmp_path / score
         folder.mkdir()
-        result = run("estimate", lm_eval_log(folder, score), "--method", "direct", "--json")
+        result = run(estimate, lm_eval_log(folder, score), "--method", "direct", "--json")
         low, _ = ends(result, "groups")
         assert (min(low) == 0) if least == 0 else (min(low) < 0)
 

@@ -10,9 +10,8 @@ from skbench.report.report import report
 
 @pytest.mark.parametrize("command", [compare, leaderboard, report])
 @pytest.mark.parametrize("column", ["model", "system"])
-def test_models_are_no_topics(tmp_path, command, column):
-    path = tmp_path / "models.csv"
-    path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
+def test_models_are_no_topics(written, command, column):
+    path = written(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n", "models.csv")
     option = "--topics" if command is leaderboard else "--by"
     for by in (column, f"task,{column}"):
         result = CliRunner().invoke(command, [str(path), option, by])

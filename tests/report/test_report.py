@@ -4,13 +4,17 @@ import io
 import json
 import os
 import re
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import crossed
+from writing import write
 
 import skbench.report
 from skbench.comparison import compare_models, leaderboard
@@ -26,12 +30,12 @@ from skbench.report.report import report
 from skbench.report.sections import bar
 from skbench.summaries import summarize_items
 
+LOOSELY = {"check_names": False, "check_dtype": False, "check_index_type": False}
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
 TEMPLATES = Path(skbench.report.__file__).parent / "templates"
 
-
-def run(*arguments):
-    return CliRunner().invoke(report, [str(argument) for argument in arguments])
+run = partial(commands.run, report)
+parsed = partial(commands.parsed, report)
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +47,24 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "results.csv"
-    items.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("report") / "results.csv", items)
+
+
+@pytest.fixture
+def page_of(written, tmp_path):
+    """The text of the page of a table, or of a file."""
+
+    def page_of(results, *options):
+        path = results if isinstance(results, Path) else written(results)
+        assert run(path, *options, "--html", tmp_path / "page.html").exit_code == 0
+        return (tmp_path / "page.html").read_text()
+
+    return page_of
 
 
 @pytest.fixture(scope="module")
 def document(file):
-    return json.loads(run(file, "--json").stdout)
+    return parsed(file)
 
 
 def test_groups_are_those_of_the_estimator(document, items):
@@ -105,32 +119,26 @@ def test_print_says_what_was_read_and_what_was_left_out(file, capsys):
 
 
 def test_numbers_in_print_are_those_in_json(file, document):
-    result = run(file)
-    shown = [line.split() for line in result.stdout.splitlines() if "●" in line]
+    shown = [line.split() for line in run(file).stdout.splitlines() if "●" in line]
     for cells, row in zip(shown, document["groups"], strict=True):
         assert cells[:2] == [row["model"], f"{row['n']}"]
         numbers = [row[name] for name in ("direct", "value", "low", "high")]
         assert [float(cell) for cell in cells[2:6]] == pytest.approx(numbers, abs=5e-4)
 
 
-def test_pairs_without_a_p_value_are_no_ties(tmp_path):
-    rows = [f"{m},{t},{score}" for m, score in (("a", 1), ("b", 0)) for t in "st" for _ in range(9)]
-    path = tmp_path / "apart.csv"
-    path.write_text("\n".join(["model,topic,score", *rows]))
-    result = run(path, "--json")
-    assert [row["verdict"] for row in json.loads(result.stdout)["pairs"]] == ["unknown"]
+def test_pairs_without_a_p_value_are_no_ties(page_of, written):
+    table = crossed(lambda m, t, i: m == "a", model="ab", topic="st", item=range(9))
+    path = written(table.drop(columns="item").astype({"score": int}))
+    assert [row["verdict"] for row in parsed(path)["pairs"]] == ["unknown"]
     assert "Which of a and b is better is unknown (+1.000, unknown" in run(path).stdout
-    run(path, "--html", tmp_path / "apart.html")
-    assert "not known against" in (tmp_path / "apart.html").read_text()
+    assert "not known against" in page_of(path)
 
 
-def test_names_are_printed_as_they_are(items, tmp_path):
-    path = tmp_path / "brackets.csv"
+def test_names_are_printed_as_they_are(items, written):
     models = dict(zip(items["model"].unique(), ["gpt[v1]", "gpt[v2]", ":smile:"], strict=True))
     topics = {items["topic"].iloc[0]: "math[easy]", items["topic"].iloc[-1]: "use [/INST]"}
-    items.replace({"model": models, "topic": topics}).to_csv(path, index=False)
-    result = run(path)
-    names = [re.split(r" +\d", line.strip())[0] for line in result.stdout.splitlines()]
+    lines = run(written(items.replace({"model": models, "topic": topics}))).stdout.splitlines()
+    names = [re.split(r" +\d", line.strip())[0] for line in lines]
     assert set(topics.values()) <= set(names)
     for name in models.values():
         assert names.count(name) == 12 + 1  # topics, and the ranking
@@ -165,37 +173,29 @@ def test_score_between_the_ends_of_an_interval_is_undecided(file, document):
     row = document["models"][0]
     result = run(file, "--fail-under", (row["low"] + row["high"]) / 2)
     lowest = document["models"][-1]
-    expected = 3 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0
-    assert result.exit_code == expected
+    assert result.exit_code == (3 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0)
 
 
 def test_fail_if_worse_than_follows_the_verdicts(file, document):
     for model in [row["model"] for row in document["models"]]:
-        lost = [
-            pair
-            for pair in document["pairs"]
-            if (pair["model_a"] == model and pair["verdict"] == "better")
-            or (pair["model_b"] == model and pair["verdict"] == "worse")
-        ]
-        result = run(file, "--fail-if-worse-than", model)
-        assert result.exit_code == (3 if lost else 0)
+        lost = [(model, "better") == (pair["model_a"], pair["verdict"])
+                or (model, "worse") == (pair["model_b"], pair["verdict"])
+                for pair in document["pairs"]]  # fmt: skip
+        assert run(file, "--fail-if-worse-than", model).exit_code == (3 if any(lost) else 0)
 
 
-def test_one_model_without_a_model_column(tmp_path):
-    path = tmp_path / "alone.csv"
+def test_one_model_without_a_model_column(written):
     rng = np.random.default_rng(0)
-    topics = np.repeat([f"t{i}" for i in range(10)], 12)
-    pd.DataFrame({"topic": topics, "score": rng.integers(2, size=120)}).to_csv(path, index=False)
-    result = run(path, "--fail-under", 0.99)
+    table = crossed(lambda t, i: rng.integers(2), topic=range(10), item=range(12))
+    result = run(written(table.drop(columns="item")), "--fail-under", 0.99)
     assert "1 model, 10 topics" in result.stdout
     assert "Pairs" not in result.stdout
     assert result.exit_code == 3
 
 
-def test_models_on_different_items_are_warned_about(items, tmp_path):
-    path = tmp_path / "apart.csv"
-    items.assign(item=items["model"] + items["item"]).to_csv(path, index=False)
-    document = json.loads(run(path, "--json").stdout)
+def test_models_on_different_items_are_warned_about(items, written):
+    path = written(items.assign(item=items["model"] + items["item"]), "apart.csv")
+    document = parsed(path)
     assert {row["verdict"] for row in document["pairs"]} == {"unknown"}
     assert any("share no items with some others" in text for text in document["warnings"])
     told = document["headline"]
@@ -205,47 +205,36 @@ def test_models_on_different_items_are_warned_about(items, tmp_path):
     assert " cannot be compared: they share no items." in pairs and "(unknown" not in pairs
 
 
-def test_equal_totals_are_a_tie_that_no_items_decide(tmp_path):
-    path = tmp_path / "epochs.csv"
+def test_equal_totals_are_a_tie_that_no_items_decide(written):
     epochs = [(1, 0, 0), (1, 1, 0), (1, 1, 1)]
-    rows = [
-        f"{model},{item},{epoch},{epochs[(item + shift) % 3][epoch]}"
-        for model, shift in (("ada", 0), ("bob", 1))
-        for item in range(99)
-        for epoch in range(3)
-    ]
-    path.write_text("model,item,epoch,score\n" + "\n".join(rows))
+    levels = {"model": ["ada", "bob"], "item": range(99), "epoch": range(3)}
+    path = written(crossed(lambda m, i, e: epochs[(i + (m == "bob")) % 3][e], **levels))
     text = " ".join(run(path).stdout.split())
     assert "; no number of items would decide if that is the true difference." in text
-    (pair,) = json.loads(run(path, "--json").stdout)["pairs"]
+    (pair,) = parsed(path)["pairs"]
     assert (pair["value"], pair["more_items"]) == (0, None)
 
 
-def test_one_model_with_one_item_stops_nothing(items, tmp_path):
-    path, page = tmp_path / "single.csv", tmp_path / "single.html"
+def test_one_model_with_one_item_stops_nothing(items, written, tmp_path):
     single = items[items["model"] == items["model"].iloc[0]].iloc[:1].assign(model="single")
-    pd.concat([items, single]).to_csv(path, index=False)
-    result = run(path, "--html", page, "--fail-under", 0.01)
+    path = written(pd.concat([items, single]))
+    result = run(path, "--html", tmp_path / "single.html", "--fail-under", 0.01)
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
     assert "1 of 4 models have a single item, such as 'single': their spread is unknown" in text
-    models = json.loads(run(path, "--json").stdout)["models"]
+    models = parsed(path)["models"]
     (row,) = [row for row in models if row["model"] == "single"]
     assert (row["rank_low"], row["rank_high"], row["standard_error"]) == (1, 4, None)
 
 
-def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(tmp_path):
-    path = tmp_path / "clustered.csv"
+def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(written):
     rng = np.random.default_rng(0)
-    rows = [
-        f"{model},t{topic},{topic}{cluster}{item},{topic}{cluster},{answer:d}"
-        for model, p in (("ada", 0.9), ("bob", 0.1), ("cyd", 0.5))
-        for topic in range(2)
-        for cluster, answer in enumerate(rng.random(3) < p)
-        for item in range(5)
-    ]
-    path.write_text("model,topic,item,cluster,score\n" + "\n".join(rows))
-    document = json.loads(run(path, "--json").stdout)
+    ease = {"ada": 0.9, "bob": 0.1, "cyd": 0.5}
+    table = crossed(lambda m, *_: rng.random() < ease[m], model=ease, topic="tu", cluster=range(3))
+    rows = table.loc[table.index.repeat(5)].astype({"score": int}).reset_index(drop=True)
+    rows["cluster"] = rows["topic"] + rows["cluster"].astype(str)
+    path = written(rows.assign(item=rows["cluster"] + (rows.index % 5).astype(str)))
+    document = parsed(path)
     for name, least in (("groups", 0), ("models", 0), ("pairs", -1)):
         rows = pd.DataFrame(document[name])
         assert rows["low"].min() >= least and rows["high"].max() <= 1
@@ -257,30 +246,23 @@ def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(tmp_path):
             assert written["low"].min() >= 0 and written["high"].max() <= 1
 
 
-def test_items_without_topics(items, tmp_path):
-    path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
-    items.drop(columns="topic").to_csv(path, index=False)
-    text = run(path, "--html", page).stdout
-    assert text.startswith("540 scores read from plain.csv: 3 models, 180 items\n")
+def test_items_without_topics(items, written, page_of):
+    path = written(items.drop(columns="topic"))
+    text = run(path).stdout
+    assert text.startswith("540 scores read from results.csv: 3 models, 180 items\n")
     assert "\nModels\n" in text
-    document = json.loads(run(path, "--json").stdout)
-    assert [document[f"n_{name}"] for name in ("models", "topics", "items", "scores")] == [
-        3,
-        0,
-        180,
-        540,
-    ]
+    document = parsed(path)
+    counts = [document[f"n_{name}"] for name in ("models", "topics", "items", "scores")]
+    assert counts == [3, 0, 180, 540]
     assert not any("same items" in text for text in document["warnings"])
-    assert "topic</button>" not in page.read_text()
+    assert "topic</button>" not in page_of(path)
 
 
-def test_small_topics_are_warned_about(items, tmp_path):
-    path = tmp_path / "small.csv"
+def test_small_topics_are_warned_about(items, written):
     first = items["topic"] == items["topic"].iloc[0]
     few = items[~first | (items.groupby(["model", "topic"]).cumcount() < 3)]
-    few.to_csv(path, index=False)
-    document = json.loads(run(path, "--json").stdout)
-    assert any(text.startswith("3 of 36 groups have fewer than 5") for text in document["warnings"])
+    warned = parsed(written(few))["warnings"]
+    assert any(text.startswith("3 of 36 groups have fewer than 5") for text in warned)
 
 
 class Tags(HTMLParser):
@@ -302,11 +284,9 @@ class Tags(HTMLParser):
         ]
 
 
-def test_page_is_self_contained_and_whole(file, tmp_path, document):
-    page = tmp_path / "report.html"
-    result = run(file, "--html", page)
-    assert result.exit_code == 0
-    text = page.read_text()
+def test_page_is_self_contained_whole_and_the_same_in_every_run(file, page_of, document):
+    text = page_of(file)
+    assert page_of(file) == text
     tags = Tags(text)
     assert tags.loaded == []
     assert not re.search(r"url\((?!#)|@import|<link[^>]+stylesheet", text)
@@ -317,21 +297,10 @@ def test_page_is_self_contained_and_whole(file, tmp_path, document):
         assert row["model"] in text
 
 
-def test_page_is_the_same_in_every_run(file, tmp_path):
-    texts = []
-    for name in ("a.html", "b.html"):
-        run(file, "--html", tmp_path / name)
-        texts.append((tmp_path / name).read_text())
-    assert texts[0] == texts[1]
-
-
 @pytest.mark.parametrize("column", ["model", "topic", "item"])
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "</script>", "<!--items--><script>"])
-def test_names_cannot_inject_markup(items, tmp_path, column, evil):
-    path, page = tmp_path / "evil.csv", tmp_path / "evil.html"
-    items.replace({column: {items[column].iloc[0]: evil}}).to_csv(path, index=False)
-    assert run(path, "--html", page).exit_code == 0
-    text = page.read_text()
+def test_names_cannot_inject_markup(items, page_of, column, evil):
+    text = page_of(items.replace({column: {items[column].iloc[0]: evil}}))
     assert Tags(text).opened.count("script") == text.count("</script>") == 3  # our own
     assert evil in [item[1] for item in embedded(text)["items"]] or column != "item"
 
@@ -341,10 +310,8 @@ def embedded(text):
     return json.loads(text.partition('id="scores">')[2].partition("</script>")[0])
 
 
-def test_page_holds_the_score_of_every_item(file, items, tmp_path):
-    page = tmp_path / "report.html"
-    run(file, "--html", page)
-    table = embedded(page.read_text())
+def test_page_holds_the_score_of_every_item(file, items, page_of):
+    table = embedded(page_of(file))
     columns = ["topic", "item", *table["models"]]
     found = pd.DataFrame(table["items"], columns=columns)
     found["topic"] = found["topic"].map(dict(enumerate(table["topics"])))
@@ -367,46 +334,35 @@ def test_what_a_page_cannot_hold_is_in_files_beside_it(file, items, tmp_path, mo
     assert len(text.encode()) <= size - 1000
     for name in ("items", "groups"):
         assert f"small.{name}.csv" in result.stderr and f"small.{name}.csv" in text
-    groups = pd.read_csv(tmp_path / "small.groups.csv")
-    assert len(groups) == 36 and "6 more groups" in text
+    assert len(pd.read_csv(tmp_path / "small.groups.csv")) == 36 and "6 more groups" in text
     scores = pd.read_csv(tmp_path / "small.items.csv").set_index(["topic", "item"])
     expected = items.pivot(index=["topic", "item"], columns="model", values="score")
     pd.testing.assert_frame_equal(
-        scores.sort_index(axis=1).sort_index(),
-        expected.sort_index(),
-        check_names=False,
-        check_dtype=False,
-        check_index_type=False,
+        scores.sort_index(axis=1).sort_index(), expected.sort_index(), **LOOSELY
     )
     table = embedded(text)
     assert len(table["items"]) < table["n_items"] == 180
     on_page = scores.index.get_level_values("item").isin([item[1] for item in table["items"]])
     right = (scores == 1).all(axis=1)
     assert right.any() and not right[on_page].any()  # what every model got right goes first
-    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix == ".csv") == [
-        "small.groups.csv",
-        "small.items.csv",
-    ]
+    tables = sorted(p.name for p in tmp_path.glob("*.csv"))
+    assert tables == ["small.groups.csv", "small.items.csv"]
     assert run(file, "--html", os.devnull).exit_code == 1
 
 
-def test_items_without_names_are_not_listed(items, tmp_path):
-    path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
-    items.drop(columns="item").to_csv(path, index=False)
-    run(path, "--html", page)
-    assert 'id="items"' not in page.read_text() and 'id="scores"' not in page.read_text()
+def test_items_without_names_are_not_listed(items, page_of):
+    text = page_of(items.drop(columns="item"))
+    assert 'id="items"' not in text and 'id="scores"' not in text
 
 
-def test_rows_of_a_table_with_a_column_per_model_are_items(items, tmp_path):
+def test_rows_of_a_table_with_a_column_per_model_are_items(items, written, page_of):
     """As in `skbench compare`: pairs by row, whether or not a column numbers the rows."""
     wide = items.pivot(index="item", columns="model", values="score").reset_index(drop=True)
-    path, page = tmp_path / "wide.csv", tmp_path / "wide.html"
-    wide.to_csv(path, index=False)
-    document = json.loads(run(path, "--models", "model-*", "--json", "--html", page).stdout)
-    assert document["n_items"] == len(embedded(page.read_text())["items"]) == 180
+    given = written(wide), "--models", "model-*"
+    document = parsed(*given)
+    assert document["n_items"] == len(embedded(page_of(*given))["items"]) == 180
     assert not any("same items" in text for text in document["warnings"])
-    result = CliRunner().invoke(compare, [str(path), "--models", "model-*", "--json"])
-    pairs = json.loads(result.stdout)["pairs"]
+    pairs = commands.parsed(compare, *given)["pairs"]
     for row, expected in zip(document["pairs"], pairs, strict=True):
         assert row["low"] == pytest.approx(expected["low"], abs=1e-12)
 
@@ -418,35 +374,29 @@ def test_title_names_data_date_models_and_past(file, items, tmp_path, monkeypatc
     for options, past in ([], "none"), (["--past", earlier], "3 earlier models"):
         run(file, *options, "--html", page)
         text = page.read_text()
-        names = ", ".join(
-            row["model"] for row in json.loads(run(file, *options, "--json").stdout)["models"]
-        )
+        names = ", ".join(row["model"] for row in parsed(file, *options)["models"])
         assert "<title>results.csv, 3 models, 1970-01-02: skbench report</title>" in text
         assert f"<dt>Models</dt><dd>{names}</dd><dt>Past</dt><dd>{past}</dd>" in text
         markdown = run(file, *options, "--markdown").stdout
         assert f"- Models: {names}\n- Past: {past}\n" in markdown
-    document = json.loads(run(file, "--json").stdout)
+    document = parsed(file)
     assert (document["data"], document["date"]) == ("results.csv", "1970-01-02")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     assert "SOURCE_DATE_EPOCH is 'yesterday'" in run(file).stderr
 
 
-def test_names_on_the_page_are_text_as_they_stand(items, tmp_path):
-    path, page = tmp_path / "names.csv", tmp_path / "names.html"
+def test_names_on_the_page_are_text_as_they_stand(items, page_of):
     names = dict(zip(items["model"].unique(), ["模型", "in $ and $", "m"], strict=True))
-    items = items.assign(model=items["model"].map(names))
-    items.rename(columns={"score": r"$\won_$"}).to_csv(path, index=False)
-    result = run(path, "--score", r"$\won_$", "--html", page)
-    assert result.exit_code == 0
-    figure = page.read_text().partition("<figure")[2].partition("</figure>")[0]
+    items = items.assign(model=items["model"].map(names)).rename(columns={"score": r"$\won_$"})
+    text = page_of(items, "--score", r"$\won_$")
+    figure = text.partition("<figure")[2].partition("</figure>")[0]
     for text in ("模型", "in $ and $", r"$\won_$: score"):
         assert text in figure
 
 
-def test_page_draws_what_the_table_says(file, tmp_path, document):
-    page = tmp_path / "report.html"
-    run(file, "--html", page)
-    heat = page.read_text().partition('id="heat"')[2].partition("</table>")[0]
+def test_page_draws_what_the_table_says(file, page_of, document):
+    text = page_of(file)
+    heat = text.partition('id="heat"')[2].partition("</table>")[0]
     rows = re.findall(r'<th scope="row" class="name" title="([^"]*)">.*?</tr>', heat)
     assert rows == sorted({row["topic"] for row in document["groups"]})
     shades = re.findall(r'<td class="s(\d)[^"]*">([\d.]+)!?</td>', heat)
@@ -455,7 +405,7 @@ def test_page_draws_what_the_table_says(file, tmp_path, document):
     assert len(shades) == len(document["groups"])
     order = sorted(shades, key=lambda cell: float(cell[1]))
     assert [int(k) for k, _ in order] == sorted(int(k) for k, _ in shades)
-    matrix = page.read_text().partition('id="matrix"')[2].partition("</table>")[0]
+    matrix = text.partition('id="matrix"')[2].partition("</table>")[0]
     signs = re.findall(r'<td class="(better|worse|tied|unknown)">', matrix)
     verdicts = [row["verdict"] for row in document["pairs"]]
     assert len(signs) == 2 * len(verdicts)
@@ -495,57 +445,40 @@ def test_bar(value, low, high, expected):
     assert bar(value, low, high, axis=(0, 1), width=9) == expected
 
 
-def test_one_group_keeps_its_direct_estimate(tmp_path):
-    path = tmp_path / "one.csv"
-    scores = [1, 1, 0, 1, 1, 0, 1, 1]
-    pd.DataFrame({"model": "m", "topic": "t", "item": range(8), "score": scores}).to_csv(
-        path, index=False
-    )
-    document = json.loads(run(path, "--json").stdout)
-    (row,) = document["groups"]
+def test_one_group_keeps_its_direct_estimate(written):
+    scores = [1, 1, 0, 1]
+    path = written(crossed(lambda m, t, i: scores[i], model="m", topic="t", item=range(4)))
+    (row,) = parsed(path)["groups"]
     assert (row["value"], row["low"]) == (row["direct"], row["direct_low"])
-    assert any(
-        "There is 1 group, too few to learn from one another" in text
-        for text in document["warnings"]
-    )
-
-
-def test_direct_estimates_do_not_lean_on_other_groups(tmp_path):
-    path = tmp_path / "few.csv"
-    table = pd.DataFrame({"model": "m", "topic": "t", "item": range(4), "score": [1, 1, 0, 1]})
-    table.to_csv(path, index=False)
-    few, small = json.loads(run(path, "--json").stdout)["warnings"]
+    few, small = parsed(path)["warnings"]
     assert few.startswith("There is 1 group, too few to learn from one another")
     assert small.endswith("their own means say next to nothing.")
 
 
+FIXTURES = Path(__file__).parents[1] / "readers" / "fixtures"
+
+
 def test_bootstrap_samples_are_no_items():
-    folder = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "version_18"
-    result = run(folder)
+    result = run(FIXTURES / "euroeval" / "version_18")
     assert result.exit_code == 1
     assert "EuroEval keeps bootstrap samples" in result.stderr
 
 
 @pytest.mark.parametrize("folder", ["lm_eval/two_models", "inspect/two_models", "helm"])
 def test_folders_of_evaluation_programs(folder):
-    result = run(Path(__file__).parents[1] / "readers" / "fixtures" / folder)
+    result = run(FIXTURES / folder)
     assert result.exit_code == 0
     assert "2 models" in result.stdout.splitlines()[0]
 
 
-def test_names_are_text_in_json_whatever_they_look_like(tmp_path):
-    path = tmp_path / "numbers.csv"
-    rows = [f"{m},{k},{k}{i},{i * m % 3 % 2}" for m in (1, 2) for k in (9, 10) for i in range(8)]
-    path.write_text("model,topic,item,score\n" + "\n".join(rows))
-    document = json.loads(run(path, "--json").stdout)
+def test_names_are_text_in_json_whatever_they_look_like(written):
+    levels = {"model": (1, 2), "topic": (9, 10), "item": range(8)}
+    path = written(crossed(lambda m, t, i: i * m % 3 % 2, **levels))
+    document = parsed(path)
     tables = [document[name] for name in ("groups", "models", "pairs")]
-    for command, name, options in (
-        (estimate, "groups", ["--method", "direct"]),
-        (leaderboard_command, "models", []),
-        (compare, "pairs", ["--by", "topic"]),
-    ):
-        result = CliRunner().invoke(command, [str(path), "--json", *options])
-        tables.append(json.loads(result.stdout)[name])
+    tables.append(commands.parsed(estimate, path, "--method", "direct")["groups"])
+    tables.append(commands.parsed(leaderboard_command, path)["models"])
+    tables.append(commands.parsed(compare, path, "--by", "topic")["pairs"])
     for rows in tables:
         labels = [row[key] for row in rows for key in row if key.startswith(("model", "topic"))]
         assert set(labels) <= {"1", "2", "9", "10"}

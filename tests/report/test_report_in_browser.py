@@ -5,7 +5,6 @@ The accessibility checker is axe-core (``npm install axe-core``): its ``axe.min.
 """
 
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import parsed, run
 
 from skbench.datasets import make_items
 from skbench.report.report import report
@@ -35,7 +34,7 @@ PAPER = {"width": 1010, "height": 700}  # a sheet across, less its margins
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    assert CliRunner().invoke(report, [str(LOGS), "--html", str(path)]).exit_code == 0
+    assert run(report, LOGS, "--html", path).exit_code == 0
     return path
 
 
@@ -51,8 +50,8 @@ def rich_page(tmp_path_factory):
     items["model"] = "an-organisation/with-a-long-name-" + items["model"]
     items.drop(columns="cluster").to_csv(folder / "rich.csv", index=False)
     path = folder / "report.html"
-    arguments = [str(folder / "rich.csv"), "--html", str(path), "--fail-under", "0.6"]
-    assert CliRunner().invoke(report, arguments).exit_code == 3
+    arguments = (folder / "rich.csv", "--html", path, "--fail-under", "0.6")
+    assert run(report, *arguments).exit_code == 3
     assert " odd" in path.read_text()
     return path
 
@@ -86,7 +85,7 @@ def test_browser_finds_no_fault(page):
     assert result.returncode == 0
 
 
-def test_browser_finds_what_was_broken(page, tmp_path):
+def test_browser_finds_what_was_broken(page, written):
     faults = {
         "<script>console.error('out of order')</script>": "console: out of order",
         "<script>noSuchFunction()</script>": "noSuchFunction is not defined",
@@ -94,8 +93,7 @@ def test_browser_finds_what_was_broken(page, tmp_path):
         "<a href='other.html'>more</a>": "there is no page other.html",
         "<p style='width: 900px'>wide</p>": "pixels wide on a telephone",
     }
-    path = tmp_path / "report.html"
-    path.write_text(page.read_text().replace("</body>", "".join(faults) + "</body>"))
+    path = written(page.read_text().replace("</body>", "".join(faults) + "</body>"), "report.html")
     result = checked(path)
     assert [problem for problem in faults.values() if problem not in result.stdout] == []
     assert result.returncode == 1
@@ -224,10 +222,7 @@ def test_lowest_scores_come_first_where_scores_are_not_right_or_wrong(browser, t
     items.loc[5, "item"] = "</script><img src=x onerror=throw(1)>"
     items.to_csv(tmp_path / "shares.csv", index=False)
     path = tmp_path / "shares.html"
-    assert (
-        CliRunner().invoke(report, [str(tmp_path / "shares.csv"), "--html", str(path)]).exit_code
-        == 0
-    )
+    assert run(report, tmp_path / "shares.csv", "--html", path).exit_code == 0
     tab = opened(browser, path)
     model = tab.locator("#item-model option").first.text_content()
     mine = items[items["model"] == model].sort_values("score")
@@ -249,8 +244,7 @@ def saved_table(tab, id):
 
 def test_every_table_is_saved_as_it_is_shown_with_all_digits(browser, rich_page):
     tab = opened(browser, rich_page)
-    result = CliRunner().invoke(report, [str(rich_page.with_name("rich.csv")), "--json"])
-    document = json.loads(result.stdout)
+    document = parsed(report, rich_page.with_name("rich.csv"))
     ids = tab.locator("table:visible").evaluate_all("all => all.map(table => table.id)")
     assert ids == ["ranking", "matrix", "pairs", "heat", "groups", "items-1"]
     frames = {name: pd.DataFrame(document[name]) for name in ("groups", "models", "pairs")}
@@ -370,7 +364,7 @@ def test_sixty_models_on_sixty_topics_open_in_two_seconds(browser, tmp_path):
     items = make_items(n_models=60, n_topics=60, n_items=10, random_state=0).items
     table, path = tmp_path / "large.csv", tmp_path / "large.html"
     items.to_csv(table, index=False)
-    assert CliRunner().invoke(report, [str(table), "--html", str(path)]).exit_code == 0
+    assert run(report, table, "--html", path).exit_code == 0
     for size in SIZES:
         tab = browser.new_page(viewport=SIZES[size])
         session = tab.context.new_cdp_session(tab)
@@ -394,8 +388,8 @@ def test_a_million_scores_stay_within_five_megabytes(browser, tmp_path):
     wide.insert(0, "item", names)
     wide.to_csv(tmp_path / "wide.csv", index=False)
     path = tmp_path / "report.html"
-    arguments = [str(tmp_path / "wide.csv"), "--models", "model-*", "--html", str(path)]
-    assert CliRunner().invoke(report, arguments).exit_code == 0
+    arguments = (tmp_path / "wide.csv", "--models", "model-*", "--html", path)
+    assert run(report, *arguments).exit_code == 0
     assert path.stat().st_size <= 5_000_000
     everything = pd.read_csv(tmp_path / "report.items.csv").set_index("item")
     pd.testing.assert_frame_equal(

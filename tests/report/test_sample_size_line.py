@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from writing import write
 
 from skbench import Estimate, JamesStein, make_items, summarize_items
 from skbench.assessment import sample_size_ratio
@@ -21,9 +22,9 @@ def data():
 
 @pytest.fixture(scope="module")
 def file(data, tmp_path_factory):
-    path = tmp_path_factory.mktemp("worth") / "scores.csv"
-    data.items.drop(columns="cluster").to_csv(path, index=False)
-    return str(path)
+    return str(
+        write(tmp_path_factory.mktemp("worth") / "scores.csv", data.items.drop(columns="cluster"))
+    )
 
 
 def run(*arguments):

@@ -8,19 +8,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import crossed
 
 from skbench._numbers import number
 from skbench.report.cli import COMMANDS, main
 
 
 @pytest.fixture
-def old_and_new(tmp_path):
-    paths = []
-    for name in ("old", "new"):
-        paths.append(str(tmp_path / f"{name}.csv"))
-        rows = {"model": name, "item": range(400), "score": np.arange(400) % 3 > 0}
-        pd.DataFrame(rows).to_csv(paths[-1], index=False)
-    return paths
+def old_and_new(written):
+    rows = {"item": range(400), "score": np.arange(400) % 3 > 0}
+    return [
+        str(written(pd.DataFrame({"model": name} | rows), f"{name}.csv")) for name in ("old", "new")
+    ]
 
 
 def run(*arguments):
@@ -62,11 +61,9 @@ def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):
     assert "There is no file 'nothing.csv'" in capsys.readouterr().err
 
 
-def test_three_lines_of_notes_the_doubtful_first(tmp_path, capsys):
-    path = tmp_path / "gaps.csv"
-    rows = [{"model": m, "task": t, "id": i, "score": (i + m) % 2, "length": 1}
-            for m in range(2) for t in "ab" for i in range(8 - 2 * m)]  # fmt: skip
-    pd.DataFrame(rows).to_csv(path, index=False)
+def test_three_lines_of_notes_the_doubtful_first(written, capsys):
+    table = crossed(lambda m, t, i: (i + m) % 2, model=range(2), task="ab", id=range(8))
+    path = written(table[table["id"] < 8 - 2 * table["model"]].assign(length=1))
     assert run("compare", str(path)) == 0
     few = capsys.readouterr().err.splitlines()
     assert run("compare", str(path), "-v") == 0
@@ -80,11 +77,10 @@ def test_three_lines_of_notes_the_doubtful_first(tmp_path, capsys):
     assert all(line.startswith("warning: ") for line in capsys.readouterr().err.splitlines())
 
 
-def test_tables_print_the_first_rows_and_files_have_all(tmp_path, capsys):
-    path = tmp_path / "many.csv"
-    cells = pd.MultiIndex.from_product([[f"m{i}" for i in range(8)], range(6)])
-    rows = cells.set_names(["model", "item"]).to_frame(index=False)
-    rows.assign(score=np.random.default_rng(0).integers(2, size=48)).to_csv(path, index=False)
+def test_tables_print_the_first_rows_and_files_have_all(written, capsys):
+    rng = np.random.default_rng(0)
+    names = [f"m{i}" for i in range(8)]
+    path = written(crossed(lambda *cell: rng.integers(2), model=names, item=range(6)))
     for asked, printed in (([], 20), (["--rows", "5"], 5), (["--rows", "all"], 28)):
         assert run("compare", str(path), *asked) == 0
         lines = capsys.readouterr().out.splitlines()

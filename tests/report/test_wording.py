@@ -96,227 +96,94 @@ def tables():
     yield "scale", judged().assign(human=lambda t: t["human"] * 4 + 1)
 
 
-COMMAND_LINES = """
-estimate nothing.csv
-estimate folder
-estimate notable.csv
-estimate empty.csv
-estimate long.csv
-estimate good.csv --score nothing
-estimate good.csv --by nothing
-estimate good.csv --by item,topic
-estimate good.csv --model nothing
-estimate good.csv --models m0
-estimate good.csv --cluster nothing
-estimate good.csv --features nothing
-estimate good.csv --features nothing.csv
-estimate good.csv --population many
-estimate good.csv --population 5
-estimate good.csv --format inspect
-estimate good.csv --filter strict
-estimate good.csv --bounds 1 0
-estimate good.csv --bounds 0 0.5
-estimate good.csv --rename m0=m1
-estimate good.csv --rename q=r
-estimate good.csv --method structured
-estimate good.csv --method fay-herriot --features score
-estimate one.csv --method james-stein
-estimate one.csv --method eb
-estimate single.csv
-estimate single.csv --method structured
-estimate single.csv --method fay-herriot
-estimate alike.csv
-estimate alike.csv --method direct --interval t
-estimate alike.csv --method eb --variance plug-in
-estimate fractions.csv
-estimate fractions.csv --method direct --interval wilson
-estimate fractions.csv --method direct --interval bounded
-estimate percents.csv
-estimate likert.csv
-estimate blank.csv --missing refuse
-estimate blank.csv --missing wrong
-estimate apart.csv
-estimate onecluster.csv
-estimate clusters.csv
-estimate twice.csv
-estimate repeats.csv
-estimate noitems.csv
-estimate notopic.csv
-estimate nomodel.csv --by model
-estimate noscore.csv
-estimate words.csv
-estimate dates.csv
-estimate shots.csv
-estimate argument.csv
-estimate blanktopic.csv
-estimate means.csv
-estimate counts.csv
-estimate goodcounts.csv --cluster topic
-estimate goodcounts.csv --variance model
-estimate errors.csv
-estimate errors.csv --method direct
-estimate errors.csv --method direct --interval wilson
-estimate errors.csv --method eb
-estimate exact.csv
-estimate wide.csv
-estimate metrics.csv
-estimate votes.csv
-estimate judged.csv
-estimate good.csv --bank good.csv
-estimate good.csv --past means.csv
-estimate good.csv --past noitems.csv
-estimate good.csv --past wide.csv
-estimate good.csv --past good.csv
-estimate good.csv --plot nowhere/x.png
-estimate good.csv --plot x.nothing
-report good.csv --by model
-report good.csv --html nowhere/x.html
-report good.csv --fail-under 70
-report good.csv --fail-if-worse-than nobody
-report fractions.csv
-report means.csv
-report onecluster.csv
-report repeats.csv --by topic
-report short.csv
-report short.csv --missing refuse
-report apart.csv
-report single.csv
-report errors.csv
-report good.csv goodcounts.csv
-report twice.csv
-report alike.csv
-doctor nothing.csv
-doctor twice.csv
-doctor wide.csv
-doctor long.csv
-leaderboard one.csv
-leaderboard alike.csv
-leaderboard apart.csv
-leaderboard short.csv
-leaderboard short.csv --missing refuse
-leaderboard noitems.csv
-leaderboard nomodel.csv
-leaderboard repeats.csv
-leaderboard twice.csv
-leaderboard clusters.csv
-leaderboard onecluster.csv
-leaderboard means.csv
-leaderboard goodcounts.csv
-leaderboard wide.csv
-leaderboard good.csv --topics nothing
-leaderboard good.csv --topics model
-leaderboard good.csv --population 5
-leaderboard good.csv --topics topic --population t0=50
-leaderboard good.csv --bounds 0.2 1
-compare good.csv m0 nobody
-compare good.csv m0 m0
-compare one.csv
-compare alike.csv
-compare apart.csv
-compare short.csv
-compare short.csv m0 m1 --missing refuse
-compare clusters.csv m0 m1 --by topic
-compare onecluster.csv
-compare good.csv one.csv m0
-compare goodcounts.csv
-compare good.csv --cluster topic
-compare good.csv m0 m1 --population 5
-compare good.csv --past one.csv
-gate one.csv two.csv --margin 0.1
-gate good.csv good.csv --margin 0.1 --baseline m0 --candidate nobody
-gate one.csv one.csv --margin 3
-gate one.csv one.csv --margin nan
-gate one.csv one.csv --margin 0.1 --relative --by nothing
-gate one.csv nomodel.csv --margin 0.1
-gate one.csv shortone.csv --margin 0.1
-gate one.csv apartone.csv --margin 0.1
-gate one.csv one.csv --margin 0.1 --confidence-level 0.4
-gate one.csv one.csv --margin 0.1 --population 3
-gate one.csv one.csv --margin 0.1 --bank one.csv
-gate one.csv one.csv --margin 0.1 --past good.csv
-gate one.csv one.csv --margin 0.9 --save-baseline nowhere/x.csv
-gate goodcounts.csv one.csv --margin 0.1
-gate means.csv one.csv --margin 0.1
-gate onecluster.csv onecluster.csv --margin 0.1 --baseline m0 --candidate m1
-sequential one.csv --target 0.5 --confidence-level 0.9 --state nowhere/x.json
-sequential one.csv --target 7
-sequential one.csv --width -1
-sequential fractions.csv m0 m1
-sequential good.csv
-sequential good.csv m0 nobody
-sequential apart.csv m0 m1
-sequential noitems.csv m0 m1
-sequential two.csv m0 m1 --margin -1
-sequential two.csv m0 m1 --max-items 2
-passk good.csv -k 3
-passk repeats.csv -k 2
-passk repeats.csv -k 2 --drop-short
-passk fractions.csv -k 1
-passk noitems.csv
-passk good.csv -k 1 --compare m0,nobody
-passk goodcounts.csv --correct k --runs nothing
-passk goodcounts.csv --correct k
-passk good.csv --score score --correct k --runs n
-passk wide.csv
-plan one.csv --effect 0.1
-plan good.csv --effect 0.1
-plan good.csv m0 --effect 0.1
-plan alike.csv m0 m1 --effect 0.1
-plan good.csv m0 m1 --effect 0.1 --repeats 3
-plan apart.csv m0 m1 --effect 0.1
-plan --items 3 --accuracy 0.5
-plan --effect 0.9 --accuracy 0.5
-plan --effect 0.1 --accuracy 0.5 --power 0.01
-plan --effect 1e-200 --accuracy 0.5
-plan --effect 0.1 --accuracy 0.5 --cluster-size 5 --icc -0.9
-plan --past one.csv
-plan --past good.csv --half-width 0.1 --choose 5000 --output x.csv
-plan --past good.csv --half-width 0.1 --choose 5 --output nowhere/x.csv
-plan --bank good.csv
-judge judged.csv --judge nothing --human human
-judge judged.csv --judge judge --human nothing
-judge judged.csv --judge judge --human human --by nothing
-judge judged.csv --judge judge --human human --event perhaps
-judge judged.csv --judge judge --human human --labels labels.csv --id id
-judge judged.csv --judge judge --human human --labels labels.csv --id key
-judge judged.csv --judge judge --human human --bounds 0 0.5
-judge silent.csv --judge judge --human human
-judge few.csv --judge judge --human human
-judge agreed.csv --judge judge --human human
-judge kinds.csv --judge judge --human human
-judge kinds.csv --judge judge --human human --event unclear
-judge texts.csv --judge judge --human human
-judge odd.csv --judge judge --human human
-judge infinite.csv --judge judge --human human
-judge scale.csv --judge judge --human human
-judge judged.csv --judge judge --human human --card --first nothing
-judge agreed.csv --judge judge --human human --card
-judge few.csv --judge judge --human human --card
-judge silent.csv --judge judge --human human --card
-judge odd.csv --judge judge --human human --card
-judge texts.csv --judge judge --human human --card
-judge odd.csv --judge judge --human human --card --event never
-demo --output good.csv/x
-arena votes.csv
-arena nothing.csv
-arena good.csv
-arena manyvotes.csv --winner nothing
-arena manyvotes.csv --winner topic
-arena manyvotes.csv --cluster topic
-arena manyvotes.csv --covariates model_b
-arena manyvotes.csv --covariates length --ties davidson
-arena manyvotes.csv --position --scale logit --ties davidson
-arena won.csv
-metrics predicted.csv --truth nothing --prediction y_pred --by group
-metrics predicted.csv --truth y_true --prediction y_pred --by nothing
-metrics predicted.csv --metric auc --by group
-metrics predicted.csv --metric tpr --by group --positive never
-metrics predicted.csv --metric f1 --by id
-metrics predicted.csv
-metrics judged.csv
-metrics words.csv --truth score --prediction item --by topic --metric precision
-metrics nothing.csv --by group
+# Beginnings of command lines, each with its ends.
+COMMANDS = """
+estimate: nothing.csv | folder | notable.csv | empty.csv | long.csv | single.csv | alike.csv
+estimate: fractions.csv | percents.csv | likert.csv | apart.csv | onecluster.csv | clusters.csv
+estimate: twice.csv | repeats.csv | noitems.csv | notopic.csv | noscore.csv | words.csv
+estimate: dates.csv | shots.csv | argument.csv | blanktopic.csv | means.csv | counts.csv
+estimate: errors.csv | exact.csv | wide.csv | metrics.csv | votes.csv | judged.csv
+estimate: nomodel.csv --by model
+estimate good.csv: --score nothing | --by nothing | --by item,topic | --model nothing
+estimate good.csv: --models m0 | --cluster nothing | --features nothing | --features nothing.csv
+estimate good.csv: --population many | --population 5 | --format inspect | --filter strict
+estimate good.csv: --bounds 1 0 | --bounds 0 0.5 | --rename m0=m1 | --rename q=r
+estimate good.csv: --method structured | --method fay-herriot --features score | --bank good.csv
+estimate good.csv: --past means.csv | --past noitems.csv | --past wide.csv | --past good.csv
+estimate good.csv: --plot nowhere/x.png | --plot x.nothing
+estimate one.csv: --method james-stein | --method eb
+estimate single.csv: --method structured | --method fay-herriot
+estimate alike.csv: --method direct --interval t | --method eb --variance plug-in
+estimate fractions.csv: --method direct --interval wilson | --method direct --interval bounded
+estimate blank.csv: --missing refuse | --missing wrong
+estimate goodcounts.csv: --cluster topic | --variance model
+estimate errors.csv: --method direct | --method direct --interval wilson | --method eb
+report good.csv: --by model | --html nowhere/x.html | --fail-under 70
+report good.csv: --fail-if-worse-than nobody | goodcounts.csv
+report: fractions.csv | means.csv | onecluster.csv | short.csv | apart.csv | single.csv
+report: errors.csv | twice.csv | alike.csv | repeats.csv --by topic | short.csv --missing refuse
+doctor: nothing.csv | twice.csv | wide.csv | long.csv
+leaderboard: one.csv | alike.csv | apart.csv | short.csv | noitems.csv | nomodel.csv | repeats.csv
+leaderboard: twice.csv | clusters.csv | onecluster.csv | means.csv | goodcounts.csv | wide.csv
+leaderboard: short.csv --missing refuse
+leaderboard good.csv: --topics nothing | --topics model | --population 5
+leaderboard good.csv: --topics topic --population t0=50 | --bounds 0.2 1
+compare good.csv: m0 nobody | m0 m0 | one.csv m0 | --cluster topic | m0 m1 --population 5
+compare good.csv: --past one.csv
+compare: one.csv | alike.csv | apart.csv | short.csv | onecluster.csv | goodcounts.csv
+compare: short.csv m0 m1 --missing refuse | clusters.csv m0 m1 --by topic
+gate one.csv: two.csv --margin 0.1 | one.csv --margin 3 | one.csv --margin nan
+gate one.csv: one.csv --margin 0.1 --relative --by nothing | nomodel.csv --margin 0.1
+gate one.csv: shortone.csv --margin 0.1 | apartone.csv --margin 0.1
+gate one.csv: one.csv --margin 0.1 --confidence-level 0.4 | one.csv --margin 0.1 --population 3
+gate one.csv: one.csv --margin 0.1 --bank one.csv | one.csv --margin 0.1 --past good.csv
+gate one.csv: one.csv --margin 0.9 --save-baseline nowhere/x.csv
+gate: good.csv good.csv --margin 0.1 --baseline m0 --candidate nobody
+gate: goodcounts.csv one.csv --margin 0.1 | means.csv one.csv --margin 0.1
+gate: onecluster.csv onecluster.csv --margin 0.1 --baseline m0 --candidate m1
+sequential one.csv: --target 0.5 --confidence-level 0.9 --state nowhere/x.json | --target 7
+sequential one.csv: --width -1
+sequential: fractions.csv m0 m1 | good.csv | good.csv m0 nobody | apart.csv m0 m1
+sequential: noitems.csv m0 m1
+sequential two.csv: m0 m1 --margin -1 | m0 m1 --max-items 2
+passk good.csv: -k 3 | -k 1 --compare m0,nobody | --score score --correct k --runs n
+passk repeats.csv: -k 2 | -k 2 --drop-short
+passk: fractions.csv -k 1 | noitems.csv | wide.csv
+passk goodcounts.csv: --correct k --runs nothing | --correct k
+plan: one.csv --effect 0.1 | alike.csv m0 m1 --effect 0.1 | apart.csv m0 m1 --effect 0.1
+plan: --items 3 --accuracy 0.5 | --effect 0.9 --accuracy 0.5
+plan: --effect 0.1 --accuracy 0.5 --power 0.01 | --effect 1e-200 --accuracy 0.5
+plan: --effect 0.1 --accuracy 0.5 --cluster-size 5 --icc -0.9 | --past one.csv
+plan: --past good.csv --half-width 0.1 --choose 5000 --output x.csv
+plan: --past good.csv --half-width 0.1 --choose 5 --output nowhere/x.csv | --bank good.csv
+plan good.csv: --effect 0.1 | m0 --effect 0.1 | m0 m1 --effect 0.1 --repeats 3
+judge judged.csv: --judge nothing --human human | --judge judge --human nothing
+judge --judge judge --human human: judged.csv --by nothing | judged.csv --event perhaps
+judge --judge judge --human human: judged.csv --labels labels.csv --id id
+judge --judge judge --human human: judged.csv --labels labels.csv --id key
+judge --judge judge --human human: judged.csv --bounds 0 0.5 | silent.csv | few.csv | agreed.csv
+judge --judge judge --human human: kinds.csv | kinds.csv --event unclear | texts.csv | odd.csv
+judge --judge judge --human human: infinite.csv | scale.csv | judged.csv --card --first nothing
+judge --judge judge --human human: agreed.csv --card | few.csv --card | silent.csv --card
+judge --judge judge --human human: odd.csv --card | texts.csv --card
+judge --judge judge --human human: odd.csv --card --event never
+demo: --output good.csv/x
+arena: votes.csv | nothing.csv | good.csv | won.csv
+arena manyvotes.csv: --winner nothing | --winner topic | --cluster topic | --covariates model_b
+arena manyvotes.csv: --covariates length --ties davidson
+arena manyvotes.csv: --position --scale logit --ties davidson
+metrics predicted.csv: --truth nothing --prediction y_pred --by group
+metrics predicted.csv: --truth y_true --prediction y_pred --by nothing | --metric auc --by group
+metrics predicted.csv: --metric tpr --by group --positive never | --metric f1 --by id
+metrics: predicted.csv | judged.csv
+metrics: words.csv --truth score --prediction item --by topic --metric precision
+metrics: nothing.csv --by group
 """.strip().splitlines()
+COMMAND_LINES = [
+    f"{start} {end}"
+    for start, _, ends in (line.partition(": ") for line in COMMANDS)
+    for end in ends.split(" | ")
+]
 
 
 @pytest.fixture(scope="module")

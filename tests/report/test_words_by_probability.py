@@ -36,5 +36,4 @@ def test_the_sure_ones_come_first():
 
 
 def test_what_is_not_estimated_is_not_said():
-    rows = groups(0.0, 0.0).assign(unlike_peers=np.nan)
-    assert not list(unlike_in_the_headline(rows))
+    assert not list(unlike_in_the_headline(groups(0.0, 0.0).assign(unlike_peers=np.nan)))

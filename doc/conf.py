@@ -1,5 +1,6 @@
 """Sphinx configuration: ``python -m sphinx -W --keep-going -b html doc build/html``."""
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -81,7 +82,13 @@ html_theme_options = {
 }
 
 
+def without_foreign_references(app, what, name, obj, options, lines):
+    """Leave the words of references to scikit-learn's own pages, in docstrings that are inherited."""
+    lines[:] = [re.sub(r":ref:`(\w+) <accuracy_score>`", r"\1", line) for line in lines]
+
+
 def setup(app):
     """Examples that say nothing, save no picture or leave files behind stop the build."""
+    app.connect("autodoc-process-docstring", without_foreign_references)
     app.connect("builder-inited", thumbnails.draw, priority=900)  # after the gallery
     app.connect("build-finished", gallery_checks.check)

@@ -83,7 +83,7 @@ html_theme_options = {
 
 
 def without_foreign_references(app, what, name, obj, options, lines):
-    """Leave the words of references to scikit-learn's own pages, in docstrings that are inherited."""
+    """Keep only the words of references to scikit-learn's pages, in inherited docstrings."""
     lines[:] = [re.sub(r":ref:`(\w+) <accuracy_score>`", r"\1", line) for line in lines]
 
 

@@ -37,6 +37,7 @@ NAMES = {
     "prediction": "y_pred prediction predicted pred predicted_label".split(),
     "probability": "y_prob y_proba y_score".split(),
     "answer": "answer correct_answer best_answer gold_answer answer_key".split(),
+    "status": "status state run_status run_state".split(),
     "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
     "model_a": "model_a model_1 model1 left model_left generator_1 system_a a".split(),
     "model_b": "model_b model_2 model2 right model_right generator_2 system_b b".split(),

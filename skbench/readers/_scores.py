@@ -12,11 +12,13 @@ WORDS = {
     **dict.fromkeys("false incorrect wrong no n fail failed i ✗ ✘ ❌".split(), 0.0),
     "not_attempted": 0.0,  # an answer that is none, as the N of Inspect
 }
-# What a program writes where there is no answer: left out and counted, never wrong.
-FAILED = re.compile(
+# What a program writes of a run that broke, and where there is no answer: left out and counted,
+# never wrong.
+_BROKEN = (
     r"(.*[ _:])?(err(or)?|exception|timed?[ _-]?out|crash(ed)?|oom|cancell?ed|aborted)([ _:].*)?"
-    r"|n/?a|nan|none|null|-|skip(ped)?|missing"
 )
+FAILED = re.compile(rf"{_BROKEN}|n/?a|nan|none|null|-|skip(ped)?|missing")
+_NOT_DONE = re.compile(rf"{_BROKEN}|running|pending|queued|started")
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
@@ -59,6 +61,16 @@ def as_numbers(column, name, notes, refuse):
         cell = column.iloc[row]
         refuse(row, f"{name!r} holds {str(cell)[:40]!r}, not a finite number{_hint(cell)}")
     return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def of_finished(scores, status, notes):
+    """Scores, nan where a column of the status says that the run broke or is not over."""
+    words = in_small_letters(status)
+    broken = words.map(_NOT_DONE.fullmatch, na_action="ignore").notna().to_numpy()
+    if broken.any():
+        shown = listed([repr(word) for word in words[broken].unique()], most=4)
+        notes.append(f"{broken.sum()} rows have the {status.name} {shown}: no answer, left out")
+    return np.where(broken, np.nan, scores)
 
 
 def _of_words(words, name):

@@ -10,7 +10,7 @@ from skbench._checks import listed, of_one_type
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, find_roles
 from skbench.items.totals import are_statistics
-from skbench.readers._scores import as_numbers
+from skbench.readers._scores import as_numbers, of_finished
 from skbench.readers._wide import free_columns, may_be_scores, wide_models
 from skbench.readers.group_results import group_columns, group_results
 from skbench.readers.loading import load_categories, without_categories
@@ -62,6 +62,8 @@ def _part(path, named, models, bad):
         roles, said = find_roles(table.columns, named)
         rows = _with_standard_names(table, roles)
         rows["score"] = as_numbers(rows["score"], roles["score"][0], notes, refuse)
+        for name in columns_of("status", table.columns.difference(taken(roles))):
+            rows["score"] = of_finished(rows["score"], table[name], notes)
         notes += said
     rows = _with_labels(rows, roles, refuse)
     if columns is None and "item" in roles and (sums := are_statistics(rows)).any():

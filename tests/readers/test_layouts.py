@@ -219,6 +219,16 @@ def test_versions_of_a_model_in_files_of_their_own_are_models(tmp_path):
     assert any("same items of gpt: each is a model, gpt (v1), gpt (v2)" in n for n in read.notes)
 
 
+def test_rows_of_runs_that_broke_are_no_answers(saved):
+    status = ["success", "error", "Cancelled", "failed", "running", "success"]
+    table = pd.DataFrame({"model": "m", "item": range(6), "score": [1, 0, 0, 0, 0, 1]})
+    read = read_with_notes(saved(table.assign(status=status)))
+    assert read.items["item"].tolist() == [0, 3, 5]  # what failed was answered, and wrong
+    assert any("3 rows have the status 'error', 'cancelled', 'running'" in n for n in read.notes)
+    by_name = read_with_notes(saved(table.assign(state=status)), score="state", skip_bad_lines=True)
+    assert by_name.items["score"].tolist() == [0]  # the word "failed" of a named score
+
+
 def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
     cells = ["1", "0", "error", "timeout", "N/A", "Request timed out", "1"]
     table = pd.DataFrame({"model": "m", "item": range(7), "score": cells})

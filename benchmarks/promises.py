@@ -481,6 +481,8 @@ WITHOUT = {
     "SequentialMean": "confidence sequences: tests/comparison/test_sequential.py",
     "WeightSimplex": "of given draws, over all weights",
     "rank_confidence_sets": "family errors: benchmarks/rank_sets.py",
+    "BradleyTerry": 'its word is "model": tests/comparison/test_votes.py',
+    "extremes": "of given draws: tests/comparison/test_extremes.py",
     "gate": "that of compare_models, or of the Estimate it is given",
 }
 

@@ -105,14 +105,22 @@ class Log:
         if row < len(self.places) and not self.form.in_parts:
             raise ValueError(f"repeats {self.form.item_name} {item!r}")
         for name, value in answer.scores.items():
-            self._set(name, row, value, item)
+            column = self.scores.get(name)
+            if column is not None and len(column) == row:  # nothing to look at
+                column.append(value)
+            else:
+                self._set(name, row, value, item)
         if row < len(self.places):
             return
         self.places.append(place)
-        cluster = answer.cluster if cluster is None else cluster
-        values = (item, attempt, answer.digest, answer.part, topic, cluster, answer.confidence)
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
+        columns = self.columns
+        columns["item"].append(item)
+        columns["repeat"].append(attempt)
+        columns["digest"].append(answer.digest)
+        columns["part"].append(answer.part)
+        columns["topic"].append(topic)
+        columns["cluster"].append(answer.cluster if cluster is None else cluster)
+        columns["confidence"].append(answer.confidence)
 
     def _set(self, name, row, value, item):
         """Put a score in its place, which another record of the answer must not have filled."""
@@ -164,15 +172,19 @@ def _labels(record, options):
 
 def logs_of(form, paths, options, bad, notes):
     """Logs of all files of a format, without their scores chosen."""
-    logs = {}
+    logs, log = {}, None
+    labelled = options.topic is not None or options.cluster is not None
     for path in paths:
         try:
             for place, record, head in form.records(path, bad, notes):
                 try:
                     answer = form.answer(record, head, path)
-                    key = (path, answer.run)
-                    log = logs.get(key) or logs.setdefault(key, Log(path, answer.run, form))
-                    log.add(answer, place, *_labels(record, options))
+                    if log is None or log.path is not path or log.run is not answer.run:
+                        key = (path, answer.run)
+                        log = logs.get(key) or logs.setdefault(key, Log(path, answer.run, form))
+                    log.add(
+                        answer, place, *(_labels(record, options) if labelled else (None, None))
+                    )
                 except (KeyError, ValueError) as error:
                     bad.refuse(path, place, error)
                 except (TypeError, AttributeError):

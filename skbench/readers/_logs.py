@@ -1,5 +1,7 @@
 """Logs of evaluation programs -> item rows: scores chosen, models named, items told apart."""
 
+from itertools import chain, repeat
+
 import numpy as np
 import pandas as pd
 
@@ -100,8 +102,7 @@ def _assembled(logs, options, notes):
             option = "topic='task'" if role == "part" else "cluster='id'"
             name = "topic" if role == "part" else role
             notes.append(f"{name}: {field}, as the log declares it ({option} to overrule it)")
-    frames = [_frame(log, name, labels) for log, name in zip(logs, names, strict=True)]
-    items = pd.concat(frames, ignore_index=True)
+    items = _table(logs, names, labels)
     items = _told_apart(items, notes)
     log_of = np.repeat(np.arange(len(logs)), [len(log.places) for log in logs])
     _refuse_repeated(items, logs, log_of)
@@ -159,23 +160,33 @@ def _report_arguments(logs, notes):
             notes.append(f"runs of task {topic!r} differ in its arguments: {listed(differing, 4)}")
 
 
-def _frame(log, model, labels):
-    """A log as a table; items bear the topic's name in front."""
-    topic, columns = log.run.topic, log.columns
-    return pd.DataFrame(
-        {
-            "model": model,
-            "topic": columns[labels] if log.is_labelled(labels) else topic,
-            "item": [f"{topic}/{item}" for item in columns["item"]],
-            "score": log.score,
-            "cluster": columns["cluster"] if log.is_labelled("cluster") else None,
-            "repeat": columns["repeat"],
-            "confidence": columns["confidence"],
-            "digest": columns["digest"] if log.is_labelled("digest") else None,
-            **dict(log.run.about),
-        },
-        index=range(len(log.places)),
-    )
+def _table(logs, names, labels):
+    """The answers of all logs; items bear the topic's name in front."""
+    sizes = [len(log.places) for log in logs]
+
+    def labelled(name, default):
+        return chain.from_iterable(
+            log.columns[name] if log.is_labelled(name) else repeat(default(log), size)
+            for log, size in zip(logs, sizes, strict=True)
+        )
+
+    def of_all(name):
+        return list(chain.from_iterable(log.columns[name] for log in logs))
+
+    columns = {
+        "model": np.repeat(np.array(names, dtype=object), sizes),
+        "topic": list(labelled(labels, lambda log: log.run.topic)),
+        "item": [f"{log.run.topic}/{item}" for log in logs for item in log.columns["item"]],
+        "score": np.concatenate([log.score for log in logs]),
+        "cluster": list(labelled("cluster", lambda log: None)),
+        "repeat": of_all("repeat"),
+        "confidence": of_all("confidence"),
+        "digest": list(labelled("digest", lambda log: None)),
+    }
+    for name in dict.fromkeys(name for log in logs for name, _ in log.run.about):
+        values = [dict(log.run.about).get(name) for log in logs]
+        columns[name] = np.repeat(np.array(values, dtype=object), sizes)
+    return pd.DataFrame(columns)
 
 
 def _told_apart(items, notes):

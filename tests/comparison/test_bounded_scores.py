@@ -50,6 +50,7 @@ def test_a_loss_equal_to_the_margin_seldom_passes_in_many_sets(n):
     assert np.mean(passed) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_passages, share", [(20, 0.05), (40, 0.02)])
 def test_a_loss_of_whole_passages_seldom_passes(n_passages, share):
     """Passages of five questions, some of which the new version fails as a whole."""
@@ -84,6 +85,7 @@ def test_promises_of_clusters_are_those_of_their_intervals(scores):
     )
 
 
+@pytest.mark.slow
 def test_several_runs_of_few_items():
     """Forty items, four runs each: 3% of the items always fail in the new version."""
     rng, passed = np.random.default_rng(2), []
@@ -156,6 +158,7 @@ def test_scales_are_recognised_said_and_may_be_contradicted():
 # Parts of a benchmark
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["binary", "graded"])
 def test_intervals_of_all_items_cover_and_end_where_all_were_asked(kind):
     rng, hits = np.random.default_rng(7), []

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from skbench.stats.binomial import sampling_variance
 
 from skbench import EmpiricalBayes, FayHerriot
@@ -46,6 +47,7 @@ def test_said_from_two_standard_errors_on():
     assert np.mean(ratio[said] > 1) > 0.8
 
 
+@pytest.mark.slow
 def test_seldom_near_the_end_where_shrinking_helps():
     rng = np.random.default_rng(0)
     sets = [of_counts(rng, np.clip(rng.normal(0.02, 0.03, 40), 0, 1), 20) for _ in range(8)]
@@ -54,6 +56,7 @@ def test_seldom_near_the_end_where_shrinking_helps():
     assert said.mean() <= 0.25
 
 
+@pytest.mark.slow
 def test_said_where_a_few_groups_are_far_off():
     rng = np.random.default_rng(1)
     p = np.full(200, 0.995)

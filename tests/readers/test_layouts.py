@@ -239,6 +239,7 @@ def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
     assert "4 of 7 scores are blank: dropped, not counted as wrong" in read.notes
 
 
+@pytest.mark.slow
 def test_wide_files_of_data(data_folder):
     """The item matrices, whose models the user names by a pattern."""
     for path in sorted(data_folder.glob("item_matrix_*.csv.gz")):

@@ -161,6 +161,7 @@ def compas_metric(rows, metric, by):
     return group_metrics(rows["two_year_recid"], y_pred, rows[by], metric)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # groups without positives
 @pytest.mark.parametrize("metric", METRICS)
 def test_shrunken_metrics_of_compas_are_more_precise(compas, metric):

@@ -304,7 +304,11 @@ def test_every_file_is_understood_or_its_columns_are_listed(data_folder, name):
     print(result.output)
     if name in NOT_READ:
         assert NOT_READ[name] in result.output
-        assert result.exit_code == 1 or "next: skbench " in result.stdout
+        # Rows that repeat items may be repeated answers, for which there is a command of its own.
+        ends = result.stdout.splitlines()[-1]
+        asked = name == "bbh_codex.csv.gz"
+        assert result.exit_code == (0 if asked else 1)
+        assert (ends.startswith("next: skbench report") and ends.endswith("--model mode")) == asked
         assert "column" in result.stdout and "distinct" in result.stdout
     else:
         assert result.exit_code == 0 and "understood: " in result.stdout

@@ -106,6 +106,7 @@ def leaderboard(
     *,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     score: str = "score",
     cluster: str | None = None,
     topics: Names | None = None,
@@ -123,6 +124,9 @@ def leaderboard(
         One row per answer of a model to an item, in any dataframe that narwhals reads.
     model, item, score : str
         Names of the columns. High scores are good.
+    topic : str or list of str or None, default="topic"
+        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
+        are unique.
     cluster : str, default=None
         Column of clusters of dependent items; the item column itself where items were answered
         several times.
@@ -190,12 +194,12 @@ def leaderboard(
     topics = [topics] if isinstance(topics, str) else list(topics or [])
     if bank is not None:
         check_bank_settings(bank, topics, cluster, item, missing)
-        names = model, "topic", item, score
+        names = model, topic, item, score
         settings = {"bounds": bounds, "population": population}
         posterior = posterior_with_bank(bank, items, names, topics=topics, **settings)
         return leaderboard_by_posterior(posterior, confidence_level)
-    names = {"model": model, "item": item, "score": score, "cluster": cluster, "by": topics}
-    table = score_table(items, **names, bounds=bounds).with_population(population)
+    names = {"model": model, "item": item, "score": score, "cluster": cluster, "topic": topic}
+    table = score_table(items, **names, by=topics, bounds=bounds).with_population(population)
     return leaderboard_of(table, confidence_level, missing=missing)
 
 

@@ -1,12 +1,15 @@
 """Topic and item together are the key of an item: ids may start again in every topic."""
 
 import inspect
+import json
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from report.commands import run
 
 import skbench
 from skbench import (
@@ -115,11 +118,10 @@ def study(rows):
 
 
 def risks(rows, **options):
-    one = estimated_risk(JamesStein(), rows, by=["model", "subject"], random_state=0, **options)
-    two = compare_estimators(
-        {"direct": DirectEstimator(), "js": JamesStein()}, rows, by=["model", "subject"],
-        random_state=0, **options,
-    )  # fmt: skip
+    options |= {"by": ["model", "subject"], "n_repeats": 1, "random_state": 0}
+    one = estimated_risk(JamesStein(), rows, **options)
+    candidates = {"direct": DirectEstimator(), "js": JamesStein()}
+    two = compare_estimators(candidates, rows, **options)
     return [one.to_frame().select_dtypes("number"), two.to_frame().select_dtypes("number")]
 
 
@@ -303,3 +305,50 @@ def test_names_of_items_show_both_parts():
         compare_models(TWICE)
     with pytest.raises(ValueError, match=r"for item 0\. .*topic="):
         compare_models(ONCE, topic=None)
+
+
+ROWS = {"once": ONCE, "gaps": gaps(ONCE), "repeats": TWICE.rename(columns={"run": "attempt"})}
+LEVEL = ["value", "low", "high"]
+COMMANDS = {
+    "compare": (["compare", "{}"], "pairs", lambda x: compare_models(x).estimate),
+    "compare by": (["compare", "{}", "--by", "subject"], "pairs",
+                   lambda x: compare_models(x, by="subject").estimate),
+    "compare two columns": (["compare", "{}", "--by", "subject,topic"], "pairs",
+                            lambda x: compare_models(x, by=["subject", "topic"]).estimate),
+    "compare repeats": (["compare", "{}"], "pairs",
+                        lambda x: compare_models(x, cluster="item").estimate),
+    "compare gaps": (["compare", "{}", "--missing", "wrong"], "pairs",
+                     lambda x: compare_models(x, missing="wrong").estimate),
+    "leaderboard": (["leaderboard", "{}"], "models", lambda x: leaderboard(x).estimate),
+    "leaderboard repeats": (["leaderboard", "{}"], "models",
+                            lambda x: leaderboard(x, cluster="item").estimate),
+    "leaderboard gaps": (["leaderboard", "{}", "--topics", "topic"], "models",
+                         lambda x: leaderboard(x, topics="topic").estimate),
+    "report": (["report", "{}", "--by", "subject,topic"], "models",
+               lambda x: leaderboard(x, topics=["subject", "topic"]).estimate),
+    "report repeats": (["report", "{}"], "models",
+                       lambda x: leaderboard(x, cluster="item").estimate),
+    "passk repeats": (["passk", "{}", "-k", "2"], "groups", lambda x: pass_at_k(x, 2)),
+    "passk by repeats": (["passk", "{}", "-k", "2", "--by", "subject"], "groups",
+                         lambda x: pass_at_k(x, 2, by="subject")),
+    "estimate": (["estimate", "{}", "--by", "model", "--method", "direct"], "groups",
+                 lambda x: DirectEstimator().fit(**summarize_items(x, "model").fit_args).estimate()),
+    "gate repeats": (["gate", "{}", "{}", "--baseline", "old", "--candidate", "new", "--margin",
+                      "0.1"], "pairs", lambda x: gate(x, "old", "new", 0.1, cluster="item")),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_give_what_python_gives(command, tmp_path):
+    words, name, expected = COMMANDS[command]
+    rows = ROWS.get(command.split()[-1], ONCE)
+    rows = rows if "subject" in str(words) else rows.drop(columns="subject")
+    rows.drop(columns="passage").to_csv(tmp_path / "r.csv", index=False)
+    command, *arguments = (word.format(tmp_path / "r.csv") for word in words)
+    command = getattr(import_module(f"skbench.report.{command}"), command)
+    found = pd.DataFrame(json.loads(run(command, *arguments, "--json").stdout)[name])
+    known = expected(rows)
+    value = known.value if hasattr(known, "value") else [known.difference]
+    known = pd.DataFrame({"value": value, "low": known.low, "high": known.high})
+    assert_allclose(found[LEVEL].sort_values(LEVEL), known.sort_values(LEVEL), rtol=1e-9)

@@ -163,7 +163,6 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     bank = read_bank(paths, file, by, roles, items["model"].unique())
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")
-    items = reading.ids_as_in(bank.items_, items)
     items = items.assign(item=as_in(items["item"], bank.items_["item"]))
     if topics:
         items = items.assign(topic=_one_topic(items, topics, bank))

@@ -100,7 +100,6 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
             board = leaderboard_by_posterior(past.posterior(columns["by"]), confidence_level)
         board = _described(board, past, known_range, unrelated)
     told = [one_line(warning.message) for warning in caught]
-    n_items = len(items[reading.item_key(items)].drop_duplicates())
     units = units_in_doubt(items)
     beware = [units, *_beware(summary, board, unrelated, past), *told]
     return Findings(
@@ -112,7 +111,7 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,
-            "items": 0 if unrelated and len(board) > 1 else n_items,
+            "items": 0 if unrelated and len(board) > 1 else reading.n_items(items),
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),

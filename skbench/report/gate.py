@@ -93,7 +93,7 @@ def _document(result):
         "models": models,
         "pairs": [pair | {"n_items": result.n_items}],
         "topics": topics,
-        "items": [] if items is None else items.reset_index(),
+        "items": [] if items is None else tables.item_rows(items),
     }
 
 

@@ -92,6 +92,11 @@ def with_models(rows, change):
     return rows._replace(**{name: frame.assign(model=change) for name, frame in known.items()})
 
 
+def n_items(items):
+    """How many items there are."""
+    return len(items[item_key(items)].drop_duplicates())
+
+
 def with_missing(rows, missing):
     """Answers that are not there dropped, refused, or scored 0 ("wrong"), in logs and tables."""
     if missing == "drop" or rows.groups is not None:

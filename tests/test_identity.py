@@ -296,11 +296,17 @@ def test_items_under_several_topics_are_told():
     "call",
     [compare_models, leaderboard, pass_at_k, lambda x: gate(x, "old", "new", 0.1),
      lambda x: summarize_items(x, "model"), lambda x: betting_estimate(x, "model"),
-     lambda x: TaskBootstrap(task="subject").fit_items(x), item_correlation],
+     lambda x: TaskBootstrap(task="subject").fit_items(x), item_correlation, shown_first],
 )  # fmt: skip
 def test_a_topic_without_a_name_is_refused(call):
     with pytest.raises(ValueError, match=r"(no|of) 'topic'|'topic' has no name"):
         call(TWICE[TWICE["run"] < 2].assign(topic=lambda x: x["topic"].where(x["item"] > 0)))
+
+
+def test_ids_in_several_topics_need_a_bank_with_topics():
+    bank = ItemBank().fit(answers(["a", "b"])[["model", "item", "score"]])
+    with pytest.raises(ValueError, match="occurs in several topics, and the bank has no topics"):
+        UnitLevelModel(bank).fit(ONCE, ONCE["score"])
 
 
 def test_names_of_items_show_both_parts():

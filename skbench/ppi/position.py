@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from skbench._checks import plain, require_columns
+from skbench._checks import check_named, plain, require_columns
 from skbench._types import Names, Rows
 from skbench.items.rows import as_frame, with_item_key
 
@@ -73,6 +73,8 @@ def position_bias(
     wanted = [verdict, first, *key]
     require_columns(frame.columns, wanted, "rows")
     table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
+    for name in key:
+        check_named(f"Column {name!r}", table[name])
     strange = ~table[first].isin([a, b])
     if strange.any():
         raise ValueError(

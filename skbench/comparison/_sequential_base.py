@@ -115,7 +115,7 @@ class Sequential:
         """Number of items so far."""
         return len(self._items)
 
-    def __contains__(self, item):
+    def __contains__(self, item: object) -> bool:
         """Whether an item was counted, by its id."""
         return item_hash(item) in self._items
 
@@ -199,12 +199,13 @@ class Sequential:
 
     def _checked(self, name, scores):
         """Scores of a batch as floats within the bounds."""
-        column = np.atleast_1d(floats(f"scores of {name}", scores))
+        what = name if name == "scores" else f"scores of {name}"
+        column = np.atleast_1d(floats(what, scores))
         if column.ndim > 1:
             raise ValueError(f"{name} has shape {column.shape}: give one score for each item.")
         if not np.isfinite(column).all():
-            raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
-        check_within(f"scores of {name} lie", column, self.bounds, _ROUNDING)
+            raise ValueError(f"{what} must not be missing or infinite: leave such items out.")
+        check_within(f"{what} lie", column, self.bounds, _ROUNDING)
         return np.clip(column, *self.bounds)
 
     def to_json(self) -> str:
@@ -237,7 +238,7 @@ class Sequential:
             state = parsed_state(text, cls.__name__, cls._settings)
             found = cls(**{name: state[name] for name in cls._settings})
             found._restore(**{name: state[name] for name in set(state) - set(cls._settings)})
-        except (TypeError, ValueError, OverflowError) as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{what} is no state of a run of {cls._about}: {error} Start anew without it."
             ) from error

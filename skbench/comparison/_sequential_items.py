@@ -7,6 +7,7 @@ from array import array
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_list_like
 
 from skbench._checks import check_named, plain
 
@@ -21,11 +22,15 @@ def item_ids(items, given, start, size):
         indexes = (column.index for column in given if isinstance(column, pd.Series))
         counted_on = range(start, start + size)
         items = next((index for index in indexes if not _is_default(index)), counted_on)
-    ids = pd.Index([items] if isinstance(items, str) else items)
+    if not isinstance(items, str) and not is_list_like(items, allow_sets=False):
+        raise TypeError(f"items must be a sequence of ids, got {items!r:.40}.")
+    table = pd.MultiIndex.from_frame(items) if isinstance(items, pd.DataFrame) else items
+    ids = pd.Index([table] if isinstance(items, str) else table)
     if len(ids) != size:
         raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
-    check_named("items", ids.to_frame() if isinstance(ids, pd.MultiIndex) else ids)
-    whole = ids.dtype.kind == "f" and not np.any(ids % 1)
+    if size:
+        check_named("items", ids.to_frame() if isinstance(ids, pd.MultiIndex) else ids)
+    whole = ids.dtype.kind == "f" and not np.any(np.asarray(ids, dtype=float) % 1)
     return ids.astype("int64") if whole else ids
 
 
@@ -112,12 +117,17 @@ def state_text(kind, settings, own):
     return json.dumps({"format": _FORMAT, "kind": kind, **settings, **own})
 
 
+def _whole(digits):
+    """A whole number; one that is too long for any float is infinite, and refused as such."""
+    return int(digits) if len(digits) < 300 else float(digits)
+
+
 def parsed_state(text, kind, settings):
     """The state that a text holds, as far as the text alone tells that it is one."""
-    if not text.strip():
-        raise ValueError("it is empty.")
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("it is empty." if isinstance(text, str) else "it is not text.")
     try:
-        state = json.loads(text)
+        state = json.loads(text, parse_int=_whole)
     except (ValueError, RecursionError):
         raise ValueError("it is cut short, or no JSON at all.") from None
     if not isinstance(state, dict):

@@ -275,10 +275,14 @@ def test_items_that_came_twice_are_gone_or_changed_are_refused():
     first, before = ORDER[0], race.to_json()
     for call, words in [
         (lambda: race.update(ADA[19:], BOB[19:]), f"Item {ORDER[19]} came twice"),
-        (lambda: race.update([1], [1 - BOB[first]], items=[first]), f"Item {first} came twice"),
+        (
+            lambda: race.update([1], [1 - BOB[first]], items=[1.0 * first]),
+            f"Item {first} came twice",
+        ),
         (lambda: race.update([1, 1], [0, 0], items=["x", "x"]), "Item 'x' came twice"),
         (lambda: race.update([1], [0], items=[None]), "no name"),
         (lambda: race.update([1], [0], items=["x", "y"]), "2 ids for 1 scores"),
+        (lambda: race.update([1, 1], [0, 0], items=pd.DataFrame([["t", "x"]] * 2)), "'t', 'x'"),
         (lambda: race.catch_up(ADA[5:], BOB[5:]), "5 of 20 items counted before are not"),
         (lambda: race.catch_up(ADA, BOB, items=ORDER + 40), "20 of 20 items"),
         (lambda: race.catch_up(ADA, 1 - BOB), f"20 of 20 items .* first is item {first}:"),

@@ -81,7 +81,9 @@ class SequentialMean(Sequential):
     def _range(self):
         return self.bounds
 
-    def update(self, scores: ArrayLike, items: Labels | None = None) -> SequentialResult:
+    def update(
+        self, scores: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
         """Add the scores of a batch of items.
 
         Parameters
@@ -98,7 +100,9 @@ class SequentialMean(Sequential):
         """
         return self._update(items, scores)
 
-    def catch_up(self, scores: ArrayLike, items: Labels | None = None) -> SequentialResult:
+    def catch_up(
+        self, scores: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
         """Add what is new among the scores of all items so far, in any order.
 
         Parameters
@@ -202,11 +206,15 @@ class SequentialComparison(Sequential):
         reach = self.bounds[1] - self.bounds[0]
         return -reach, reach
 
-    def update(self, a: ArrayLike, b: ArrayLike, items: Labels | None = None) -> SequentialResult:
+    def update(
+        self, a: ArrayLike, b: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
         """Add both models' scores on a batch of items, as `SequentialMean.update` does."""
         return self._update(items, a, b)
 
-    def catch_up(self, a: ArrayLike, b: ArrayLike, items: Labels | None = None) -> SequentialResult:
+    def catch_up(
+        self, a: ArrayLike, b: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
         """Add what is new on all items so far, as `SequentialMean.catch_up` does."""
         return self._catch_up(items, a, b)
 

@@ -235,7 +235,7 @@ class Sequential:
     def _read(cls, text, what):
         """The object of a state; what is wrong with it is said in words."""
         try:
-            state = parsed_state(text, cls.__name__, cls._settings)
+            state = parsed_state(text, cls.__name__, cls._settings, len(cls._given))
             found = cls(**{name: state[name] for name in cls._settings})
             found._restore(**{name: state[name] for name in set(state) - set(cls._settings)})
         except (TypeError, ValueError) as error:
@@ -246,8 +246,6 @@ class Sequential:
 
     def _restore(self, items, scores, ends, verdict, **_):
         """Take over what a state knows, once it fits the settings."""
-        if len(scores) != len(self._given):
-            raise ValueError(f"it has scores of {len(scores)} models.")
         columns = [self._checked("scores", column) for column in scores]
         low, high = self._range()
         if not low <= ends[0] <= ends[1] <= high:

@@ -95,7 +95,7 @@ class Items:
                 "all items so far, or start anew."
             )
         now = np.array([column[known] for column in columns])
-        before = np.array([np.frombuffer(own)[places[known]] for own in self._scores])
+        before = np.array([np.array(own)[places[known]] for own in self._scores])
         changed = np.flatnonzero((np.abs(now - before) > tolerance).any(axis=0))
         if len(changed):
             first = changed[0]
@@ -122,7 +122,7 @@ def _whole(digits):
     return int(digits) if len(digits) < 300 else float(digits)
 
 
-def parsed_state(text, kind, settings):
+def parsed_state(text, kind, settings, n_scores):
     """The state that a text holds, as far as the text alone tells that it is one."""
     if not isinstance(text, str) or not text.strip():
         raise ValueError("it is empty." if isinstance(text, str) else "it is not text.")
@@ -145,8 +145,11 @@ def parsed_state(text, kind, settings):
         raise ValueError("its items are not all hashes of ids.")
     if len(set(items)) < len(items):
         raise ValueError(f"{len(items) - len(set(items))} of its {len(items)} items came twice.")
-    if not _are(scores, {list}) or not all(_are(of, {int, float}, len(items)) for of in scores):
-        raise ValueError("its scores are not one number for each item.")
+    numbers = _are(scores, {list}, n_scores) and all(
+        _are(of, {int, float}, len(items)) for of in scores
+    )
+    if not numbers:
+        raise ValueError("its scores are not one number for each item and model.")
     if not _are(state["ends"], {int, float}, 2):
         raise ValueError("its ends are not two numbers.")
     return state

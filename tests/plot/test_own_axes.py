@@ -86,6 +86,14 @@ def coverage():
     return CoverageDisplay.from_summary(summary())
 
 
+def simplex():
+    X = pd.DataFrame(
+        {"model": list("aaabbb"), "task": list("uvw") * 2, "category": list("uvw") * 2}
+    )
+    scores = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1]
+    return SimplexDisplay.from_simplex(WeightSimplex(resolution=3).fit(X, scores, sigma2=0.01))
+
+
 ROWS = [forest, shrinkage, difference, rank, sampling, risk, coverage]
 
 
@@ -160,6 +168,14 @@ def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
         n_others = len(display.fractions) - 1 - named[-1]
         assert any(text.startswith(f"{n_others} other model") for text in texts) == (n_others > 0)
     assert 1 <= named[0] < named[1]
+
+
+@pytest.mark.parametrize("make", [shrinkage, difference, rank, sampling, risk, simplex])
+def test_draws_on_the_axes_given_and_on_no_others(pyplot, make):
+    figure, axes = pyplot.subplots(1, 2, figsize=(12, 6))
+    display = make().plot(axes[1])
+    assert display.ax_ is axes[1] and display.figure_ is figure
+    assert len(pyplot.get_fignums()) == 1 and not axes[0].has_data()
 
 
 @pytest.mark.parametrize("make", [forest, rank], ids=lambda m: m.__name__)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain, require_columns
-from skbench.items.rows import SCORE, checked_scores, collected, opened
+from skbench.items.rows import SCORE, checked_scores, collected, opened, with_item_key
 
 
 def read_past(past, model, topic, item, score, exclude):
@@ -15,7 +15,8 @@ def read_past(past, model, topic, item, score, exclude):
     frame = opened(past)
     names = frame.collect_schema().names()
     require_columns(names, [model, item, score], "past_items")
-    keys = [model, *([topic] if topic in names else []), item]
+    frame, key = with_item_key(frame, item, topic if topic in names else None)
+    keys = [model, *key]
     frame = checked_scores(frame.select([*keys, score]), keys, score)
     rows = _rows(frame.select([*keys, SCORE]))
     binary = bool(rows[SCORE].isin((0, 1)).all())

@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_bank, check_confidence_level, check_option
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -91,7 +90,7 @@ def items_needed(
     >>> 20 <= found.n_items <= 200
     True
     """
-    check_is_fitted(bank)
+    check_bank(bank)
     check_confidence_level(confidence_level)
     check_option("by", by, ("model", "topic"))
     if not half_width > 0:

@@ -197,8 +197,7 @@ def logs_of(form, paths, options, bad, notes):
                 try:
                     answer = form.answer(record, head, path)
                 except MISFITS as error:
-                    what = f"{form.item_name} as {form.title} writes it"
-                    bad.refuse(path, place, misfit(error, what))
+                    bad.refuse(path, place, misfit(error, f"record as {form.title} writes it"))
                     continue
                 try:
                     if log is None or log.path is not path or log.run is not answer.run:

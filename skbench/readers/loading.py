@@ -163,8 +163,8 @@ def _read_text(path, separator, label_columns, bad):
     for name in numbers:
         frame[name] = _as_written(texts[name])
     frame = frame.drop(columns=names[len(columns) :])
-    swallowed = _swallowed_rows(frame, labels, separator)
-    for row, cell in swallowed.items():
+    swallowed = _swallowed_rows(frame, separator)
+    for cell in swallowed.values():
         start = cell.split("\n")[0][:40]
         reason = f"the quote before {start!r} closes rows later, so that its cell holds them"
         bad.refuse(path, _line_of(path, cell), f"{reason}. {_CLOSE_IT}")
@@ -177,11 +177,10 @@ def _read_text(path, separator, label_columns, bad):
     return frame, notes
 
 
-def _swallowed_rows(frame, labels, separator):
-    """Rows with a cell that holds rows of the table, for want of a quote, and the first such cell.
+def _swallowed_rows(frame, separator):
+    """Cells that hold rows of the table, for want of a quote, by their row.
 
-    A label with a line break and a separator is one. A longer text is one if its lines have as
-    many separators as rows have, and a cell that stands elsewhere in the column.
+    Their lines have as many separators as rows have, and cells that stand elsewhere in the column.
     """
     n, found = len(frame.columns) - 1, {}
     for place, name in enumerate(frame.columns):
@@ -189,20 +188,15 @@ def _swallowed_rows(frame, labels, separator):
             continue
         cells = frame[name].dropna().astype(str)
         for row, cell in cells[cells.str.contains("\n", regex=False)].items():
-            lines = cell.split("\n")
-            counts = [line.count(separator) for line in lines]
-            like_rows = counts == [n - place, *[n] * (len(lines) - 2), place]
-            if name in labels:
-                found |= {row: cell} if any(counts) else {}
-            elif like_rows and _is_row(lines[-1].split(separator)[:place], frame.drop(index=row)):
-                found[row] = cell
+            first, *lines, last = (line.split(separator) for line in cell.split("\n"))
+            like_rows = len(first) == n - place + 1 and all(len(line) == n + 1 for line in lines)
+            if like_rows and len(last) <= n + 1:
+                known = [*zip(frame.columns[place + 1 :], first[1:], strict=True)]
+                known += zip(frame.columns, last[:-1], strict=False)
+                others = frame.drop(index=row)
+                if any((others[column].astype(str) == part).any() for column, part in known):
+                    found[row] = cell
     return found
-
-
-def _is_row(cells, frame):
-    """Whether one of the first cells of a row stands elsewhere in its column."""
-    columns = (frame.iloc[:, place].astype(str) for place in range(len(cells)))
-    return any((column == cell).any() for cell, column in zip(cells, columns, strict=True))
 
 
 def _line_of(path, cell):

@@ -41,7 +41,7 @@ RIGHT = {
     "--event": ["0"],
     "--save-baseline": ["no_such.csv"],
 }
-FILES = ("--html", "--summary", "--plot", "--state", "--save-baseline", "--output")
+FILES = {"--html", "--summary", "--plot", "--state", "--save-baseline", "--output"}
 # Words of Python and of other libraries.
 RAW = (
     "Error(", "object", "NoneType", "keyword argument", "Expecting value", "codec", "supported formats",
@@ -60,7 +60,7 @@ def cases(name, seen):
     command, call = command_of(name), CALLS[name]
     places = [i for i, word in enumerate(call) if not word.startswith("-")]
     for number, param in enumerate(command.params):
-        is_file = bool(FILES_OF.intersection(param.opts))
+        is_file = bool(FILES.intersection(param.opts))
         if isinstance(param, click.Argument):
             start = number if number < len(call) and number in places else len(call)
             made = [[*call[:start], value, *call[start + 1 :]] for value in TEXTS]
@@ -69,12 +69,9 @@ def cases(name, seen):
         else:
             seen.add((option, param.help))
             values = ["", "folder", "a\0b"] if is_file else [*TEXTS, "a\0b"]
-            values += [] if is_file or isinstance(param.type, click.Path) else NUMBERS
+            values += [] if is_file else NUMBERS
             made = [[*call, option, *[value] * param.nargs] for value in values]
         yield from ((command, max(param.opts, key=len), arguments) for arguments in made)
-
-
-FILES_OF = set(FILES)
 
 
 def verdict(command, option, arguments):
@@ -91,8 +88,7 @@ def verdict(command, option, arguments):
     return "right" if arguments[-1] in RIGHT.get(option, ()) else "accepted"
 
 
-def walk(folder, monkeypatch, names, is_once):
-    monkeypatch.chdir(folder)
+def walk(walked, names, is_once):
     seen, counts, wrong = set(), Counter(), []
     for name in names:
         for command, option, arguments in cases(name, seen if is_once else set()):
@@ -100,25 +96,24 @@ def walk(folder, monkeypatch, names, is_once):
             counts[found] += 1
             if found in ("raw", "accepted"):
                 wrong.append((found, name, *arguments))
-    print(f"options: {counts.total()} cases, {dict(counts)}")
+    walked("options", **counts)
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("options")
-    commands.write_files(folder)
-    (folder / "folder").mkdir()
-    return folder
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    commands.write_files(tmp_path)
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
 
 
-def test_hostile_values_of_each_option(folder, monkeypatch):
+def test_hostile_values_of_each_option(folder, walked):
     """An option that several commands have is tried in the first of them."""
     assert CALLS.keys() == COMMANDS.keys() - {"demo"}
-    walk(folder, monkeypatch, CALLS, is_once=True)
+    walk(walked, CALLS, is_once=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
-def test_hostile_values_of_all_options(folder, monkeypatch, name):
-    walk(folder, monkeypatch, [name], is_once=False)
+def test_hostile_values_of_all_options(folder, walked, name):
+    walk(walked, [name], is_once=False)

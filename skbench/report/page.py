@@ -10,6 +10,7 @@ from skbench._files import write_whole
 from skbench._numbers import number, score_form, visible
 from skbench.containers import LISTED
 from skbench.report import items_page, tables
+from skbench.report.formats import as_csv
 from skbench.report.headline import facts, headline
 from skbench.report.sections import GROUP_COLUMNS, ranking
 from skbench.report.table import Column, Table, p_value
@@ -35,7 +36,7 @@ def write(path, findings, about, verdicts):
         raise DataError(f"The page cannot hold all {' and '.join(left_out)}: name a regular file.")
     for name, table in left_out.items():
         beside = _beside(real.stem, name)
-        write_whole(real.with_name(beside), table.to_csv(index=False, lineterminator="\n"))
+        write_whole(real.with_name(beside), as_csv(table, is_safe=True))
         say(f"all {name}, more than the page can hold: {beside}")
     write_whole(path, text)
 

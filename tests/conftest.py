@@ -70,7 +70,8 @@ def pytest_terminal_summary(terminalreporter):
     walks = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
-            for name, value in getattr(report, "user_properties", ()):
+            called = getattr(report, "when", None) == "call"
+            for name, value in report.user_properties if called else ():
                 if name == "walk":
                     walks.setdefault(value[0], Counter()).update(value[1])
     for walk, counts in sorted(walks.items()):

@@ -20,7 +20,7 @@ from skbench._types import Names, Path, RandomState, Rows
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates
 from skbench.assessment._population import check_n_items, design, population
-from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, repetition
+from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, remembered, repetition
 from skbench.summaries.direct_estimates import VARIANCES
 
 
@@ -246,9 +246,9 @@ class RepeatedSamplingStudy:
     def _repetitions(self, trial, memory):
         """Results and notes of all repetitions, those in memory without computing them again."""
         key = None if memory.location is None else key_of(trial)
-        run = delayed(memory.cache(repetition, ignore=["trial"]))
+        cached = memory.cache(repetition, ignore=["trial"])
         running = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            run(trial, number, key) for number in range(self.n_repeats)
+            delayed(remembered)(cached, trial, number, key) for number in range(self.n_repeats)
         )
         return steps(running, "repetitions", self.n_repeats)
 

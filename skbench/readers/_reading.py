@@ -209,6 +209,8 @@ def read_with_notes(
         check_option("format", format, TITLES)
     wanted = Options(**options)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
+    if "" in paths:
+        raise FileNotFoundError("There is no file ''.")
     paths = [FilePath(one) for one in paths]
     found, notes = find(paths, format)
     found = _wanted(found, format, paths, notes)

@@ -109,6 +109,8 @@ def read_bank(paths, file, by=None, roles=None, new=()):
     from skbench.bank import ItemBank
 
     if file is not None:
+        if not Path(file).is_file():
+            raise DataError(f"--bank: there is no file {file!r}.")
         try:
             bank = ItemBank.load(file)
         except ValueError as error:

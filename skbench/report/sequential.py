@@ -52,9 +52,11 @@ def sequential(file, a, b, state, bounds, form, **options):
         if settings.pop(name) is not None:
             raise click.UsageError(f"--{name} is for {'one model' if b else 'two models'}.")
     with in_one_line():
-        scores, known = _scores(file, [name for name in (a, b) if name], bounds, options)
+        scores, known = _scores(
+            file, [name for name in (a, b) if name is not None], bounds, options
+        )
         for name in {"target", "width", "margin"} & set(settings):
-            settings[name] = in_unit(settings[name], known)
+            settings[name] = in_unit(settings[name], known, f"--{name}", name == "target")
         running = _running(state, list(scores.columns), known, settings)
         try:
             result = running.catch_up(*scores.to_numpy().T, items=scores.index)

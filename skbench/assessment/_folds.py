@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import check_consistent_length
 
-from skbench._checks import check_whole
+from skbench._checks import as_array, check_named, check_same_index, check_whole, one_column
 from skbench._random import as_generator
 from skbench._types import RandomState, Table
 
@@ -89,15 +88,18 @@ class LabeledKFold(BaseCrossValidator):
             If lengths differ or there are fewer labeled rows than folds.
         """
         check_whole("n_splits", self.n_splits, 2)
-        check_consistent_length(X, y, groups)
-        labeled = ~np.asarray(pd.isna(np.asarray(y)))
+        check_same_index(X=X, y=y, groups=groups)
+        y = one_column("y", [] if y is None else y)
+        y = y.astype(float) if y.dtype.kind == "f" else y  # of any precision
+        groups = None if groups is None else check_named("groups", groups)
+        labeled = ~np.asarray(pd.isna(y))
         if labeled.sum() < self.n_splits:
             raise ValueError(
                 f"{self.n_splits} folds need a labeled row each, but y has {labeled.sum()} labels. "
                 "Label more rows, or lower n_splits."
             )
         # Sorted, so that the codes do not depend on the order of the rows.
-        strata = pd.factorize(np.asarray(labeled if groups is None else groups), sort=True)[0]
+        strata = pd.factorize(labeled if groups is None else groups, sort=True)[0]
         rows = as_generator(self.random_state).permutation(_content_order(X, y, groups))
         fold = np.empty(len(labeled), dtype=int)
         order = rows[np.lexsort([strata[rows], ~labeled[rows]])]
@@ -108,9 +110,10 @@ class LabeledKFold(BaseCrossValidator):
 
 def _content_order(X, y, groups):
     """Positions of the rows in an order that depends on their content only."""
-    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X))
     columns = [table.reset_index(drop=True)]
     columns += [pd.Series(np.asarray(part)) for part in (y, groups) if part is not None]
-    return np.argsort(
-        pd.util.hash_pandas_object(pd.concat(columns, axis=1), index=False), kind="stable"
-    ).to_numpy()
+    table = pd.concat(columns, axis=1, ignore_index=True)
+    objects = table.select_dtypes(object).columns
+    hashed = pd.util.hash_pandas_object(table.astype(dict.fromkeys(objects, str)), index=False)
+    return np.argsort(hashed, kind="stable").to_numpy()

@@ -16,6 +16,7 @@ from skbench._checks import (
     check_column,
     check_confidence_level,
     check_option,
+    check_same_index,
     check_whole,
     check_within,
     plain,
@@ -152,6 +153,7 @@ class UnitLevelModel(BaseEstimator):
         if self.bank is None:
             raise ValueError("bank is missing: pass ItemBank().fit(past) as bank=...")
         check_is_fitted(self.bank)
+        check_same_index(X=X, y=y)
         rows = read_rows(self.bank, X, self.model, self.topic, self.item)
         y = check_column("y", y, pd.RangeIndex(len(rows.model)), unit="row")
         self._new_topics = rows.new_topics

@@ -15,7 +15,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, check_whole
+from skbench._checks import as_array, check_named, check_same_index, check_whole, floats
 from skbench._columns import informative_columns
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
@@ -116,10 +116,11 @@ class CrossFitKFold(BaseCrossValidator):
         """
         check_whole("n_splits", self.n_splits, least=2)
         check_whole("n_repeats", self.n_repeats)
+        check_same_index(X=X, y=y, groups=groups)
         if not self.keep_groups:
             groups = None
         if groups is not None:
-            check_named("groups", groups)
+            groups = check_named("groups", groups)
         rows = content_order(X, y, self._ties)
         units, members = _units(rows, groups)
         if len(units) < self.n_splits:
@@ -159,8 +160,8 @@ class CrossFitKFold(BaseCrossValidator):
 
 def content_order(X, y=None, ties=()):
     """Positions of the rows in an order that depends on their content only."""
-    numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
-    hashed = _hashed(X) if isinstance(X, pd.DataFrame) else _hashed_array(np.asarray(X))
+    numbers = [floats("y", v).ravel() for v in (y, *ties) if v is not None]
+    hashed = _hashed(X) if isinstance(X, pd.DataFrame) else _hashed_array(as_array(X))
     # The second sum tells apart what the first, of many columns of few levels, may not.
     sums = [np.sum(power, axis=1, dtype=np.uint64) for power in (hashed, np.square(hashed))]
     order = np.argsort(sums[1])

@@ -5,9 +5,8 @@ from os import PathLike
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype, is_hashable
 
-from skbench._checks import LARGEST, check_option, of_one_type
+from skbench._checks import LARGEST, check_option, of_one_type, refuse_unhashable
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
@@ -42,22 +41,11 @@ def as_frame(rows, **options):
         ) from error
 
 
-def refuse_unhashable(frame, names):
+def refuse_lists(frame, names):
     """Refuse lists and dicts as labels of rows in memory."""
     native = nw.to_native(frame)
-    for name in names:
-        if not isinstance(native, pd.DataFrame) or native[name].dtype != object:
-            continue
-        column = native[name]
-        if infer_dtype(column, skipna=True) != "mixed":
-            continue
-        bad = ~column.map(is_hashable).to_numpy()
-        if bad.any():
-            first = int(np.argmax(bad))
-            raise TypeError(
-                f"{name!r} must hold names or numbers, but row {first} has {column.iloc[first]!r}. "
-                "Turn it into text."
-            )
+    for name in names if isinstance(native, pd.DataFrame) else ():
+        refuse_unhashable(repr(name), native[name])
 
 
 def check_cluster_weight(cluster_weight, cluster):
@@ -115,7 +103,7 @@ def checked_scores(frame, labels, score):
     ValueError
         For an empty table, and for scores or labels that are missing.
     """
-    refuse_unhashable(frame, labels)
+    refuse_lists(frame, labels)
     frame = with_score(frame, score)
     flags = frame.select(
         (nw.col(SCORE).abs() > LARGEST).cast(nw.Float64).alias("huge"),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from skbench._checks import check_named, require_columns
 from skbench._types import Names, Rows
-from skbench.items.rows import SCORE, as_frame, checked_scores, refuse_unhashable
+from skbench.items.rows import SCORE, as_frame, checked_scores, refuse_lists
 from skbench.stats.clusters import item_correlation as correlations
 
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
@@ -82,7 +82,7 @@ def item_correlation(
     frame = _in_memory(items)
     names = [model, *topic, item, *([] if cluster in (None, item) else [cluster])]
     require_columns(frame.columns, [*names, score])
-    refuse_unhashable(frame, names)
+    refuse_lists(frame, names)
     frame = checked_scores(frame, [], score)
     column, models = _codes(frame, model)
     topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])

@@ -15,7 +15,7 @@ from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Bounds, Names, Path, Rows
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of
-from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
+from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_lists
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
 from skbench.summaries._item_correlation import item_correlation
 from skbench.summaries._sharing import assumed_topics, shared_topics
@@ -145,7 +145,7 @@ def summarize_items(
     frame = opened(items)
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
-    refuse_unhashable(frame, [name for name in (*by, item, cluster) if name in names])
+    refuse_lists(frame, [name for name in (*by, item, cluster) if name in names])
     numbers, texts = _numbers_and_texts(frame, columns, by)
 
     sums = group_sums(frame, by, score, cluster, numbers)

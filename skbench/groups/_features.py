@@ -56,8 +56,8 @@ def features(estimator, X, reset=False):
 
 
 def _refuse_text(X):
-    is_text = getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U")
-    texts = [v for v in np.ravel(X) if isinstance(v, str)] if is_text else []
+    array = as_array(X)
+    texts = [v for v in array.ravel() if isinstance(v, str)] if array.dtype.kind in "OU" else []
     if texts:
         raise ValueError(
             f"X is an array that holds text, such as {texts[0]!r}, without names of columns. Pass "

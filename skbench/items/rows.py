@@ -1,12 +1,20 @@
 """Item rows of any dataframe engine: opening, checking, collecting."""
 
+from functools import reduce
+from operator import or_
 from os import PathLike
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import LARGEST, check_option, of_one_type, refuse_unhashable
+from skbench._checks import (
+    LARGEST,
+    check_option,
+    of_one_type,
+    refuse_unhashable,
+    require_columns,
+)
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
@@ -46,6 +54,28 @@ def refuse_lists(frame, names):
     native = nw.to_native(frame)
     for name in names if isinstance(native, pd.DataFrame) else ():
         refuse_unhashable(repr(name), native[name])
+
+
+def with_item_key(frame, item, topic, others=()):
+    """The frame with ids of one type, and the columns that identify an item: topic and item.
+
+    Columns of the topic are left out where they are among `others`, and the default, "topic", where
+    it is absent: ids are then taken for unique.
+    """
+    columns = frame.collect_schema().names()
+    topics = [topic] if isinstance(topic, str) else list(topic or [])
+    if topics != ["topic"]:
+        require_columns(columns, topics)
+    key = [name for name in topics if name in columns and name not in (*others, item)] + [item]
+    native = nw.to_native(frame)
+    if not isinstance(native, pd.DataFrame):
+        return frame, key
+    own = [name for name in key if name in columns]
+    refuse_lists(frame, own)
+    old = {name: native[name] for name in own}
+    new = {name: of_one_type(ids) for name, ids in old.items()}
+    changed = {name: ids for name, ids in new.items() if ids is not old[name]}
+    return nw.from_native(native.assign(**changed)) if changed else frame, key
 
 
 def check_cluster_weight(cluster_weight, cluster):
@@ -147,6 +177,11 @@ def _refuse_text(frame, score):
         f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
         "Map the outcomes to numbers, for example correct to 1 and incorrect to 0."
     )
+
+
+def any_null(columns):
+    """An expression: whether one of the columns is missing."""
+    return reduce(or_, (nw.col(name).is_null() for name in columns))
 
 
 def in_memory(frame, names, n_rows):

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from skbench._checks import as_array, floats, refuse_unhashable
+
 _STRETCH = 8.0  # of a curve that tells sets of numbers apart by their means
 _ROUNDING = 1e-12  # what sums in another order may differ by, in the range of all rows
 _ROUNDS = 2  # a name is known by its rows, and these by their other names
@@ -17,12 +19,14 @@ def content_order(X, y=None, ties=(), groups=None):
     other names, codes or orders of columns change nothing. Numbers in `ties` break ties, then
     names.
     """
-    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
+    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)).infer_objects()
     is_number = np.array([is_numeric_dtype(dtype) for dtype in table.dtypes], dtype=bool)
     features = table.loc[:, is_number].to_numpy(dtype=float, na_value=np.nan)
     names = [table.iloc[:, at].to_numpy(dtype=object) for at in np.flatnonzero(~is_number)]
+    for values in names:
+        refuse_unhashable("A column of X", values)
     names += [] if groups is None else [np.asarray(groups, dtype=object)]
-    y = np.zeros(len(table)) if y is None else np.asarray(y, dtype=float).ravel()
+    y = np.zeros(len(table)) if y is None else floats("y", y).ravel()
     keys = [_ranks(_places(y, features, names))]
     if keys[0].max(initial=0) < len(table):
         ties = [np.asarray(v, dtype=float) for v in ties if v is not None]

@@ -29,7 +29,7 @@ def refuse_huge(what, values):
     if np.any(huge):
         raise ValueError(
             f"{what} are at most {LARGEST:g}, as powers of larger numbers overflow, but "
-            f"{int(np.sum(huge))} are beyond, such as {values[huge][0]:g}. Rescale them."
+            f"{int(np.sum(huge))} are beyond, such as {plain(values[huge][0])!r:.40}. Rescale them."
         )
 
 

@@ -454,12 +454,3 @@ def kind_of(column):
     """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
     is_number = is_numeric_dtype(column) and not is_complex_dtype(column)
     return "number" if is_number else infer_dtype(column, skipna=True)
-
-
-def refuse_dates(name, column):
-    """Raise a ValueError where a column that must hold numbers or words holds dates."""
-    kind = kind_of(column)
-    if kind in DATES:
-        raise ValueError(
-            f"{name} holds dates or durations ({kind}): code it as numbers, such as 1 and 0."
-        )

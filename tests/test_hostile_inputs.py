@@ -155,6 +155,10 @@ FH = sb.FayHerriot().fit(X, Z, SIGMA2)
 # Every public function that takes several columns: how it is called, and what is right for it.
 ALIGNED = {
     "direct": (estimated(sb.DirectEstimator()), FITTED),
+    "direct without X": (
+        estimated(sb.DirectEstimator()),
+        {name: FITTED[name] for name in ("y", "sigma2", "n", "groups")},
+    ),
     "JS": (estimated(sb.JamesStein()), FITTED),
     "FH": (estimated(sb.FayHerriot()), FITTED),
     "pipeline": (estimated(PIPE), FITTED),

@@ -46,8 +46,8 @@ def floats(what, values, row="row {}".format):
     for at, value in enumerate(array.ravel()):
         try:
             found.flat[at] = _number(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
+        except (TypeError, ValueError, OverflowError):
+            kind = ValueError if is_hashable(value) else TypeError
             raise kind(
                 f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Each argument "
                 "must be a number or a string of a number: code words, such as correct as 1 and "
@@ -170,6 +170,11 @@ def check_named(what, names, labels=None):
 
     Rows without a name would join rows of others.
     """
+    names = names.to_frame() if isinstance(names, pd.MultiIndex) else names
+    if isinstance(names, pd.DataFrame) and names.shape[1] > 1:
+        for at in range(names.shape[1]):
+            check_named(what, names.iloc[:, at], labels)
+        return pd.MultiIndex.from_frame(names).to_numpy()
     names = one_column(what, names)
 
     def row(at):

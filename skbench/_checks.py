@@ -29,7 +29,7 @@ def refuse_huge(what, values):
     if np.any(huge):
         raise ValueError(
             f"{what} are at most {LARGEST:g}, as powers of larger numbers overflow, but "
-            f"{int(np.sum(huge))} are beyond, such as {values[huge][0]:g}. Rescale them."
+            f"{int(np.sum(huge))} are beyond, such as {plain(values[huge][0])!r:.40}. Rescale them."
         )
 
 
@@ -46,8 +46,8 @@ def floats(what, values, row="row {}".format):
     for at, value in enumerate(array.ravel()):
         try:
             found.flat[at] = _number(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
+        except (TypeError, ValueError, OverflowError):
+            kind = ValueError if is_hashable(value) else TypeError
             raise kind(
                 f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Each argument "
                 "must be a number or a string of a number: code words, such as correct as 1 and "
@@ -170,6 +170,11 @@ def check_named(what, names, labels=None):
 
     Rows without a name would join rows of others.
     """
+    names = names.to_frame() if isinstance(names, pd.MultiIndex) else names
+    if isinstance(names, pd.DataFrame) and names.shape[1] > 1:
+        for at in range(names.shape[1]):
+            check_named(what, names.iloc[:, at], labels)
+        return pd.MultiIndex.from_frame(names).to_numpy()
     names = one_column(what, names)
 
     def row(at):
@@ -455,12 +460,3 @@ def kind_of(column):
     """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
     is_number = is_numeric_dtype(column) and not is_complex_dtype(column)
     return "number" if is_number else infer_dtype(column, skipna=True)
-
-
-def refuse_dates(name, column):
-    """Raise a ValueError where a column that must hold numbers or words holds dates."""
-    kind = kind_of(column)
-    if kind in DATES:
-        raise ValueError(
-            f"{name} holds dates or durations ({kind}): code it as numbers, such as 1 and 0."
-        )

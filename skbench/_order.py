@@ -5,6 +5,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import as_array, floats, refuse_unhashable
+from skbench._columns import as_pandas
 
 _STRETCH = 8.0  # of a curve that tells sets of numbers apart by their means
 _ROUNDING = 1e-12  # what sums in another order may differ by, in the range of all rows
@@ -19,7 +20,7 @@ def content_order(X, y=None, ties=(), groups=None):
     other names, codes or orders of columns change nothing. Numbers in `ties` break ties, then
     names.
     """
-    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)).infer_objects()
+    table = as_pandas(X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)))
     is_number = np.array([is_numeric_dtype(dtype) for dtype in table.dtypes], dtype=bool)
     features = table.loc[:, is_number].to_numpy(dtype=float, na_value=np.nan)
     names = [table.iloc[:, at].to_numpy(dtype=object) for at in np.flatnonzero(~is_number)]

@@ -164,7 +164,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         first, second, names = self._models(rows)
         outcome = self._outcomes(rows, y)
         features, ones = self._features(rows), np.ones(len(rows))
-        clusters = np.arange(len(rows)) if cluster is None else _codes(cluster)
+        clusters = np.arange(len(rows))
+        if cluster is not None:
+            clusters = pd.factorize(_checks.check_named("cluster", cluster))[0]
         votes = bradley_terry.Votes(first, second, outcome, features, clusters, ones)
         if cluster is None and not features.size:
             votes = bradley_terry.count_votes(first, second, outcome, len(names))
@@ -407,11 +409,6 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         has_ties = len(found.coefficients) > at.stop
         self.log_ties_ = float(found.coefficients[-1]) if has_ties else -np.inf
         self.classes_ = np.array([0, 0.5, 1] if has_ties else [0, 1])
-
-
-def _codes(cluster):
-    """Codes of the clusters of votes."""
-    return pd.factorize(_checks.check_named("cluster", cluster))[0]
 
 
 def _refuse_first(odd, what):

@@ -15,16 +15,18 @@ from skbench._checks import (
     check_column,
     check_labels,
     check_option,
+    check_same_index,
     check_sizes,
     check_unit_interval,
     check_within,
+    n_rows,
     plain,
 )
+from skbench._columns import as_pandas
 from skbench._types import Table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
-from skbench.groups._features import as_pandas
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.worst_case import worst_case_interval
 
@@ -183,9 +185,9 @@ class DirectEstimator(GroupEstimator):
         if X is None:
             if y is None:
                 raise ValueError("y is missing: pass the direct estimates, fit(y=z, n=n).")
-            X = pd.DataFrame(
-                {"constant": np.ones(len(y))}, index=y.index if isinstance(y, pd.Series) else None
-            )
+            check_same_index(y=y, sigma2=sigma2, n=n, groups=groups)
+            indexes = [v.index for v in (y, sigma2, n, groups) if isinstance(v, pd.Series)]
+            X = pd.DataFrame({"constant": np.ones(n_rows(y))}, *indexes[:1])
         unknown = sigma2 is None and self.sampling_variance is None
         counts = y is not None and n is not None
         if unknown and counts and (sampling is None or sampling.outcome == "binomial"):

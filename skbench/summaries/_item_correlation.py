@@ -104,6 +104,7 @@ def correlation_of(frame, model, topic, key, score, units):
     shape = row.max() + 1, len(models)
     cell = np.ravel_multi_index((row, column), shape)
     scores = frame[SCORE].to_numpy()
+    scores = scores - scores.min(initial=np.inf)  # differences of large scores are kept
     answers = np.bincount(cell, minlength=np.prod(shape))
     sums = np.bincount(cell, scores, minlength=np.prod(shape))
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)

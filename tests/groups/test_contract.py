@@ -203,17 +203,6 @@ def test_refuses(estimator, changed, message, groups):
 
 
 @every_estimator
-def test_refuses_misaligned_indexes(estimator, groups):
-    sigma2 = pd.Series(groups["sigma2"], index=groups["X"].index)
-    clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
-    with pytest.raises(ValueError, match="indexes of X and sigma2 differ: row 0 is 'group 0'"):
-        clone(estimator).fit(groups["X"], groups["y"], sigma2[::-1], groups["n"])
-    fitted = clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
-    with pytest.raises(ValueError, match="indexes of X and y differ: row 0 is 'group 0'"):
-        fitted.score(groups["X"], pd.Series(groups["y"], groups["X"].index[::-1]), sigma2)
-
-
-@every_estimator
 @pytest.mark.parametrize("topics", [["law", "art", None] * 20, np.array([1.0, 2, np.nan] * 20)])
 def test_refuses_topics_without_a_name(estimator, groups, topics):
     message = "groups has no name in 20 of 60 rows, the first is row 'group 2'"

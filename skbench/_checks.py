@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_numeric_dtype
+from sklearn.utils.validation import check_is_fitted
 
 DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 
@@ -202,6 +203,16 @@ def are_counts(z, n):
     return bool(np.all(np.abs(k - np.round(k)) <= _COUNT_TOLERANCE * np.maximum(n, 1)))
 
 
+def check_bank(bank):
+    """Refuse what is no fitted `ItemBank`."""
+    if all(kind.__name__ != "ItemBank" for kind in type(bank).__mro__):
+        raise TypeError(
+            f"bank must be a fitted ItemBank, got {bank!r:.60}. Make one with "
+            "ItemBank().fit(past), or read a saved one with ItemBank.load(path)."
+        )
+    check_is_fitted(bank)
+
+
 def named_estimators(estimators):
     """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
     if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
@@ -322,9 +333,16 @@ def listed(names, most=40, show=str):
 
 
 def of_one_type(labels):
-    """A Series of labels, as text where they are of several types, such as 4 and "gpt"."""
-    mixed = labels.dtype == object and labels.map(type).nunique() > 1
-    return labels.astype(str) if mixed else labels
+    """A Series of labels, as text where they are of several types: 4, 4.0 and "4" are alike."""
+    if infer_dtype(getattr(labels.dtype, "categories", labels)) not in ("mixed", "mixed-integer"):
+        return labels
+    if labels.dropna().map(type).nunique() < 2:
+        return labels
+    return labels.astype(object).map(_as_text, na_action="ignore")
+
+
+def _as_text(label):
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
 
 
 def kind_of(column):

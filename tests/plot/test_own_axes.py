@@ -1,8 +1,10 @@
 """All displays: numbers without matplotlib; on axes of the caller what has no room is left out."""
 
+import io
 import subprocess
 import sys
 from itertools import pairwise
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pandas as pd
@@ -122,6 +124,24 @@ def test_rows_are_thinned_to_the_height_of_axes(pyplot, make, layout):
     assert sum(widths) > 0.6 * figure.bbox.width
     numbers = [label.get_window_extent() for label in first.get_xticklabels()]
     assert all(a.x1 <= b.x0 for a, b in pairwise(numbers))
+
+
+@pytest.mark.filterwarnings("error:Glyph")
+@pytest.mark.parametrize("make", ROWS, ids=lambda make: make.__name__)
+def test_pictures_show_the_control_characters_of_names(pyplot, make, monkeypatch):
+    odd = "a\x00\x1b[31m\x0b\uffff"
+    monkeypatch.setitem(
+        globals(), "LABELS", pd.Index([f"{odd}{i}" for i in range(5)], name="topic")
+    )
+    monkeypatch.setitem(globals(), "N_ROWS", 5)
+    monkeypatch.setitem(globals(), "TRUTH", TRUTH[:5])
+    monkeypatch.setitem(globals(), "NAMES", ["direct", f"{odd} 1", f"{odd} 2"])
+    figure = np.ravel(make().plot().ax_)[0].figure
+    for form in ("svg", "png", "pdf"):
+        figure.savefig(drawn := io.BytesIO(), format=form)
+        if form == "svg":
+            fromstring(drawn.getvalue())
+            assert rb"\x1b[31m" in drawn.getvalue()
 
 
 @pytest.mark.slow

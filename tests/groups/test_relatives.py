@@ -375,10 +375,10 @@ def test_structured_as_published_chooses_the_penalty_on_held_out_groups():
     X = rng.normal(size=(40, 2))
     sigma2 = rng.uniform(0.001, 0.02, 40)
     z = 0.5 + 0.1 * X[:, 0] + 0.1 * rng.standard_t(2, 40)
-    published = StructuredRegression.as_published().set_params(alphas=[0.5, 0.1, 0.02, 0.005])
+    published = StructuredRegression.as_published().set_params(alphas=[0.5, 0.1, 0.02])
     published.fit(X, z, sigma2)
     chosen = []
-    for share in (0.5, 0.1, 0.02, 0.005):
+    for share in (0.5, 0.1, 0.02):
         lasso = StructuredRegression(alphas=[share]).fit(X, z, sigma2)
         chosen.append((lasso.penalty_, lasso.estimate().value))
     penalties = np.array([penalty for penalty, _ in chosen])
@@ -390,10 +390,10 @@ def test_structured_as_published_chooses_the_penalty_on_held_out_groups():
 
 def test_structured_gives_models_and_topics_intercepts():
     rng = np.random.default_rng(1)
-    labels = pd.MultiIndex.from_product([list("ABCD"), range(30)], names=["model", "topic"])
+    labels = pd.MultiIndex.from_product([list("ABCD"), range(15)], names=["model", "topic"])
     X = labels.to_frame().astype({"topic": str})
     level = pd.factorize(X["model"])[0] * 0.2
-    z = 0.1 + level + 0.02 * rng.normal(size=120)
+    z = 0.1 + level + 0.02 * rng.normal(size=60)
     lasso = StructuredRegression(random_state=0).fit(X, z, 0.0004)
     np.testing.assert_allclose(lasso.estimate().value, 0.1 + level, atol=0.03)
 

@@ -169,9 +169,13 @@ def test_every_method_runs_and_names_its_guarantee(file, method):
     assert document["guarantee"] == expected
 
 
-def test_every_interval_of_eb(file):
-    kinds = ["robust", "length-optimal", "parametric"]
-    robust, *others = (groups_of(file, "--method", "eb", "--interval", kind) for kind in kinds)
+@pytest.mark.parametrize(
+    "kinds", [["length-optimal", "parametric"], pytest.param(["fab"], marks=pytest.mark.slow)]
+)
+def test_every_interval_of_eb(file, kinds):
+    robust, *others = (
+        groups_of(file, "--method", "eb", "--interval", kind) for kind in ("robust", *kinds)
+    )
     for found in others:
         pd.testing.assert_series_equal(found["value"], robust["value"])
         assert (found["low"] != robust["low"]).any()

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from skbench._checks import as_array, floats, refuse_unhashable
+
 _STRETCH = 8.0  # of a curve that tells sets of numbers apart by their means
 _ROUNDING = 1e-12  # what sums in another order may differ by, in the range of all rows
 _NOISE = 1e-6  # what features of fewer digits may differ by
@@ -18,13 +20,15 @@ def content_order(X, y=None, ties=(), groups=None):
     names, codes or orders of columns change nothing. Rows of one place go by `y`, by `ties`, by
     the places that they have where `y` counts as well, and then by names.
     """
-    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
+    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)).infer_objects()
     is_number = np.array([is_numeric_dtype(dtype) for dtype in table.dtypes], dtype=bool)
     features = _in_units(table.loc[:, is_number].to_numpy(dtype=float, na_value=np.nan))
     names = [table.iloc[:, at].to_numpy(dtype=object) for at in np.flatnonzero(~is_number)]
+    for values in names:
+        refuse_unhashable("A column of X", values)
     names += [] if groups is None else [np.asarray(groups, dtype=object)]
     codes = [pd.factorize(values, use_na_sentinel=False)[0] for values in names]
-    y = np.zeros(len(table)) if y is None else y
+    y = np.zeros(len(table)) if y is None else floats("y", y)
     numbers = [_in_units(np.asarray(v, dtype=float).ravel()) for v in (*ties, y) if v is not None]
     keys = [*map(_ranks, numbers), _ranks(_places(0 * numbers[-1], features, codes), _NOISE)]
     order = np.lexsort(keys)

@@ -15,7 +15,7 @@ FLOOR = {
     "_files": 0,
     "_lazy": 0,
     "_numbers": 0,
-    "_order": 0,
+    "_order": 1,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,

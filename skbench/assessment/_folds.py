@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import check_consistent_length
 
-from skbench._checks import check_whole
+from skbench._checks import as_array, check_named, check_same_index, check_whole, one_column
 from skbench._order import content_order
 from skbench._random import as_generator
 from skbench._types import RandomState, Table
@@ -90,17 +89,20 @@ class LabeledKFold(BaseCrossValidator):
             If lengths differ or there are fewer labeled rows than folds.
         """
         check_whole("n_splits", self.n_splits, 2)
-        check_consistent_length(X, y, groups)
-        labeled = ~np.asarray(pd.isna(np.asarray(y)))
+        check_same_index(X=X, y=y, groups=groups)
+        y = one_column("y", [] if y is None else y)
+        y = y.astype(float) if y.dtype.kind == "f" else y  # of any precision
+        groups = None if groups is None else check_named("groups", groups)
+        labeled = ~np.asarray(pd.isna(y))
         if labeled.sum() < self.n_splits:
             raise ValueError(
                 f"{self.n_splits} folds need a labeled row each, but y has {labeled.sum()} labels. "
                 "Label more rows, or lower n_splits."
             )
-        table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
-        columns = pd.concat([table.reset_index(drop=True), pd.Series(np.asarray(y))], axis=1)
+        table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X))
+        columns = pd.concat([table.reset_index(drop=True), pd.Series(y)], axis=1)
         rows = as_generator(self.random_state).permutation(content_order(columns, groups=groups))
-        strata = pd.factorize(np.asarray(labeled if groups is None else groups)[rows])[0]
+        strata = pd.factorize((labeled if groups is None else groups)[rows])[0]
         fold = np.empty(len(labeled), dtype=int)
         order = rows[np.lexsort([strata, ~labeled[rows]])]
         fold[order] = np.arange(len(fold)) % self.n_splits

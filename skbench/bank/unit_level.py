@@ -17,6 +17,7 @@ from skbench._checks import (
     check_column,
     check_confidence_level,
     check_option,
+    check_same_index,
     check_whole,
     check_within,
     plain,
@@ -151,6 +152,7 @@ class UnitLevelModel(BaseEstimator):
         """
         check_option("sampled", self.sampled, ("auto", "random", "not random"))
         check_bank(self.bank)
+        check_same_index(X=X, y=y)
         rows = read_rows(self.bank, X, self.model, self.topic, self.item)
         y = check_column("y", y, pd.RangeIndex(len(rows.model)), unit="row")
         self._new_topics = rows.new_topics

@@ -14,7 +14,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, check_whole
+from skbench._checks import check_named, check_same_index, check_whole
 from skbench._columns import informative_columns
 from skbench._order import content_order, shuffled
 from skbench._progress import steps
@@ -118,13 +118,14 @@ class CrossFitKFold(BaseCrossValidator):
         """
         check_whole("n_splits", self.n_splits, least=2)
         check_whole("n_repeats", self.n_repeats)
+        check_same_index(X=X, y=y, groups=groups)
         if not self.keep_groups:
             groups = None
         if groups is not None:
-            check_named("groups", groups)
+            groups = check_named("groups", groups)
         rows = content_order(X, y, self._ties, groups)
         # Numbered as they come, so that neither names of topics nor of strata deal the folds.
-        members, units = pd.factorize(rows if groups is None else np.asarray(groups)[rows])
+        members, units = pd.factorize(rows if groups is None else groups[rows])
         if len(units) < self.n_splits:
             what = "rows" if groups is None else "distinct groups (topics)"
             raise ValueError(

@@ -7,9 +7,14 @@ from os import PathLike
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype, is_hashable
 
-from skbench._checks import LARGEST, check_option, of_one_type, require_columns
+from skbench._checks import (
+    LARGEST,
+    check_option,
+    of_one_type,
+    refuse_unhashable,
+    require_columns,
+)
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
@@ -44,22 +49,11 @@ def as_frame(rows, **options):
         ) from error
 
 
-def refuse_unhashable(frame, names):
+def refuse_lists(frame, names):
     """Refuse lists and dicts as labels of rows in memory."""
     native = nw.to_native(frame)
-    for name in names:
-        if not isinstance(native, pd.DataFrame) or native[name].dtype != object:
-            continue
-        column = native[name]
-        if infer_dtype(column, skipna=True) != "mixed":
-            continue
-        bad = ~column.map(is_hashable).to_numpy()
-        if bad.any():
-            first = int(np.argmax(bad))
-            raise TypeError(
-                f"{name!r} must hold names or numbers, but row {first} has {column.iloc[first]!r}. "
-                "Turn it into text."
-            )
+    for name in names if isinstance(native, pd.DataFrame) else ():
+        refuse_unhashable(repr(name), native[name])
 
 
 def with_item_key(frame, item, topic, others=()):
@@ -77,7 +71,7 @@ def with_item_key(frame, item, topic, others=()):
     if not isinstance(native, pd.DataFrame):
         return frame, key
     own = [name for name in key if name in columns]
-    refuse_unhashable(frame, own)
+    refuse_lists(frame, own)
     old = {name: native[name] for name in own}
     new = {name: of_one_type(ids) for name, ids in old.items()}
     changed = {name: ids for name, ids in new.items() if ids is not old[name]}
@@ -139,7 +133,7 @@ def checked_scores(frame, labels, score):
     ValueError
         For an empty table, and for scores or labels that are missing.
     """
-    refuse_unhashable(frame, labels)
+    refuse_lists(frame, labels)
     frame = with_score(frame, score)
     flags = frame.select(
         (nw.col(SCORE).abs() > LARGEST).cast(nw.Float64).alias("huge"),

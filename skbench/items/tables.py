@@ -44,7 +44,10 @@ class ScoreTable(NamedTuple):
     @property
     def rounding(self):
         """What computing with these scores may lose: anything so small counts as 0."""
-        return ROUNDING * np.nanmax(np.abs(self.scores), initial=0)
+        if np.isnan(self.scores).all():
+            return 0.0
+        spread = np.nanmax(self.scores) - np.nanmin(self.scores)
+        return ROUNDING * spread + 4 * np.spacing(np.nanmax(np.abs(self.scores)))
 
     @property
     def is_binary(self):

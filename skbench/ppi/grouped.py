@@ -229,6 +229,7 @@ class GroupedPPI(BaseEstimator):
             As the estimator's `predict`, or for a group that `fit` did not have.
         """
         check_is_fitted(self)
+        check_same_index(X=X, by=by)
         autorater = self.estimator_._read_autorater(X)
         codes = group_positions(self.labels_, by, len(autorater))
         scores = self._result.calibrated(autorater, codes)

@@ -73,8 +73,6 @@ def position_bias(
     wanted = [verdict, first, *key]
     require_columns(frame.columns, wanted, "rows")
     table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
-    for name in key:
-        check_named(f"Column {name!r}", table[name])
     strange = ~table[first].isin([a, b])
     if strange.any():
         raise ValueError(
@@ -87,8 +85,9 @@ def position_bias(
         )
     unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
     if item is not None:
-        keys = [table[name] for name in (*key, first)]
-        by_item = wins.groupby(keys).mean().unstack().dropna()
+        for name in key:
+            check_named(f"Column {name!r}", table[name])
+        by_item = wins.groupby([table[name] for name in (*key, first)]).mean().unstack().dropna()
         x, y = (by_item[name].to_numpy() / 2 for name in (a, b))
         n, compared = len(x), stats.ttest_rel
         if n < 2:

@@ -14,7 +14,7 @@ from skbench.items.rows import (
     SCORE,
     as_frame,
     checked_scores,
-    refuse_unhashable,
+    refuse_lists,
     with_item_key,
     with_score,
 )
@@ -91,7 +91,7 @@ def item_correlation(
     frame, key = with_item_key(_in_memory(items), item, topic)
     names = [model, *key, *(units or [])]
     require_columns(frame.columns, [*names, score])
-    refuse_unhashable(frame, names)
+    refuse_lists(frame, names)
     return correlation_of(checked_scores(frame, [], score), model, topic, key, score, units)
 
 

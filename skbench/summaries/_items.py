@@ -19,7 +19,7 @@ from skbench.items.rows import (
     check_cluster_weight,
     in_memory,
     opened,
-    refuse_unhashable,
+    refuse_lists,
     with_item_key,
 )
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
@@ -155,7 +155,7 @@ def summarize_items(
     frame, key = with_item_key(opened(items), item, topic, (*by, model))
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
-    refuse_unhashable(frame, [name for name in (*by, *key, cluster) if name in names])
+    refuse_lists(frame, [name for name in (*by, *key, cluster) if name in names])
     numbers, texts = _numbers_and_texts(frame, columns, by)
 
     units = cluster and (key if cluster == item else [cluster])

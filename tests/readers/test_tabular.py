@@ -274,7 +274,7 @@ def test_unknown_kind_of_file(written, tmp_path):
     assert "ignored" not in message(tmp_path) and str(tmp_path) in message(tmp_path)
 
 
-HALF = gzip.compress(LONG.encode())[:60]
+HALF = gzip.compress(LONG.encode(), mtime=0)[:60]
 NO_TEXT = b"model,item,score\n\xe9,1,1\n"
 
 

@@ -130,8 +130,8 @@ def estimated_risk(
     >>> eb = EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args)
     >>> amounts = ["moments", 0.0, float("inf")]
     >>> estimated_risk(amounts, g, method="sure", prior_mean=eb.prior_mean_).risk.round(4)
-    moments    0.0075
-    A=0        0.0085
+    moments    0.0077
+    A=0        0.0088
     A=inf      0.0252
     dtype: float64
     """

@@ -16,7 +16,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named, check_same_index, check_whole
 from skbench._columns import informative_columns
-from skbench._order import content_order
+from skbench._order import content_order, shuffled
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
 from skbench._types import RandomState, Table
@@ -44,10 +44,10 @@ class CrossFitKFold(BaseCrossValidator):
 
     Notes
     -----
-    With ``groups`` whole groups (topics) are dealt to the folds. The folds do
-    follow from the numbers in `X` and `y`, in any order of rows and columns and under any
-    names: names of models and topics only break ties. The order by numbers tells nothing, as
-    the deal is random.
+    With ``groups`` whole groups (topics) are dealt to the folds. Folds follow from the numbers
+    in `X`, in any order of rows and columns and under any names. Where features do not tell
+    rows or topics apart, `y` does, and then names. Given `y` the deal is uniform all the same,
+    so a fold says nothing about it.
 
     When not to use it: for model comparison, where `sklearn.model_selection.KFold`
     and its relatives are meant; and with fewer rows or topics than `n_splits`.
@@ -64,8 +64,8 @@ class CrossFitKFold(BaseCrossValidator):
     >>> topics = np.array(["a", "a", "b", "b"])
     >>> for _, test in cv.split(np.zeros((4, 1)), groups=topics):
     ...     print(topics[test])
-    ['b' 'b']
     ['a' 'a']
+    ['b' 'b']
     """
 
     __metadata_request__split = {"groups": True}
@@ -133,6 +133,8 @@ class CrossFitKFold(BaseCrossValidator):
                 f"got n_samples = {len(rows)} with {len(units)} {what}."
             )
         strata = self._strata(X, rows, members, len(units))
+        mixed = shuffled(np.arange(len(rows)))
+        rows, members = rows[mixed], members[mixed]
         for rng in as_generator(self.random_state).spawn(self.n_repeats):
             dealt = rng.permutation(len(units))
             dealt = dealt[np.argsort(strata[dealt], kind="stable")]

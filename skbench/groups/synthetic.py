@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skbench._order import content_order
+from skbench._order import content_order, shuffled
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState
 from skbench.groups._base import Bounds, GroupEstimator
@@ -150,4 +150,5 @@ class SyntheticRegression(GroupEstimator):
 
 def fit_on_all(regressor, X, z, weights):
     """Fit on all rows, in an order that depends on their content only."""
-    return fit_regressor(regressor, X, z, weights, content_order(X, z, [weights]))
+    rows = shuffled(content_order(X, z, [weights]))
+    return fit_regressor(regressor, X, z, weights, rows)

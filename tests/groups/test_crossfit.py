@@ -18,7 +18,6 @@ from sklearn.model_selection import (
 )
 
 from skbench import CrossFitKFold, EmpiricalBayes, StructuredRegression, SyntheticRegression
-from skbench._order import content_order
 from skbench.groups.crossfit import as_splitter, cross_fit
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -26,8 +25,8 @@ Z = X[:, 0] + 0.1 * np.arange(40)
 TOPICS = np.repeat([f"t{i}" for i in range(8)], 5)
 
 
-def folds_of(splitter, X=X, groups=None):
-    return [test for _, test in splitter.split(X, None, groups)]
+def folds_of(splitter, X=X, groups=None, y=None):
+    return [test for _, test in splitter.split(X, y, groups)]
 
 
 def test_every_repeat_covers_each_group_once():
@@ -116,10 +115,22 @@ def test_folds_follow_from_numbers(change, stratify, groups):
     assert folds[0] == folds[1]
 
 
+def test_scores_of_a_topic_do_not_move_it_where_features_tell_topics_apart():
+    X, z = table_of_groups()
+    X = X.assign(feature=X["topic"].astype(float))
+    other = np.where(X["topic"] == X["topic"][0], 1 - z, z)
+    folds = (
+        [set(test) for test in folds_of(CrossFitKFold(random_state=0), X, X["topic"], y)]
+        for y in (z, other)
+    )
+    assert next(folds) == next(folds)
+
+
 def test_neighbors_in_the_order_have_unlike_scores():
     """A regressor may tune itself by folds in the order of the rows, as LassoCV does."""
     z = np.linspace(0, 1, 1000)
-    ordered = z[content_order(np.zeros((1000, 1)), z)]
+    train, _ = next(CrossFitKFold(random_state=0).split(np.zeros((1000, 1)), z))
+    ordered = z[train]
     assert abs(np.corrcoef(ordered[1:], ordered[:-1])[0, 1]) < 0.1
 
 

@@ -57,6 +57,7 @@ def scored():
         (ClassicalMean(), "judged"),
         (ClassicalMean("t"), "scored"),
         (StratifiedPPI(n_strata=3, power_tuning=True), "scored"),
+        (StratifiedPPI(), "scored"),
         (ChainRulePPI(), "judged"),
     ],
     ids=str,

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.stats import binom
 from scipy.stats import t as student_t
 
@@ -75,13 +75,6 @@ def test_numbers_of_runs_may_differ():
     alone = fitted([[60.0, 61.0]]).estimate()
     assert_allclose(estimate.low[1], alone.low[0], rtol=1e-12)
     assert list(estimate.labels) == ["m0", "m1"]
-
-
-def test_one_run_has_no_interval():
-    estimate = fitted([[70.0], [60.0, 61.0]]).estimate()
-    assert_array_equal(np.isnan(estimate.low), [True, False])
-    assert_array_equal(np.isnan(estimate.standard_error), [True, False])
-    assert estimate.value[0] == 70
 
 
 def test_labels_that_are_numbers_are_written_as_numbers():

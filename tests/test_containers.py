@@ -131,14 +131,11 @@ def test_sampling_compares_and_pickles_and_says_what_it_is():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"outcome": "poisson"}, "outcome must be one of"),
-        ({"items_shared": "no"}, "items_shared must be True or False, got 'no'"),
         ({"item_correlation": correlation()}, "items_shared is False"),
         (
             {"items_shared": True, "item_correlation": correlation().rename(columns=str.upper)},
             r"rows are \['ada', 'bob'\], columns \['ADA', 'BOB'\]",
         ),
-        ({"most_independent": 0}, "most_independent must be a whole number"),
     ],
 )
 def test_sampling_refuses(fields, message):

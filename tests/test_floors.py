@@ -15,6 +15,7 @@ FLOOR = {
     "_files": 0,
     "_lazy": 0,
     "_numbers": 0,
+    "_parameters": -1,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_consistent_length
 
-from skbench._checks import check_whole
+from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import RandomState, Table
+from skbench._types import AtLeastTwo, RandomState, Table
 
 
+@checked
 class LabeledKFold(BaseCrossValidator):
     """K-fold in which every fold, and what is left for training, holds labeled rows.
 
@@ -55,7 +56,7 @@ class LabeledKFold(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}
 
-    def __init__(self, n_splits: int = 5, *, random_state: RandomState = None) -> None:
+    def __init__(self, n_splits: AtLeastTwo = 5, *, random_state: RandomState = None) -> None:
         self.n_splits = n_splits
         self.random_state = random_state
 
@@ -88,7 +89,6 @@ class LabeledKFold(BaseCrossValidator):
         ValueError
             If lengths differ or there are fewer labeled rows than folds.
         """
-        check_whole("n_splits", self.n_splits, 2)
         check_consistent_length(X, y, groups)
         labeled = ~np.asarray(pd.isna(np.asarray(y)))
         if labeled.sum() < self.n_splits:

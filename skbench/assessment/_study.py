@@ -6,24 +6,25 @@ import numbers
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import pandas as pd
 from joblib import Memory, Parallel, delayed
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
-from skbench._checks import check_confidence_level, check_option, check_whole, listed
+from skbench._checks import listed
+from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Names, Path, RandomState, Rows
+from skbench._types import Count, Jobs, Level, Names, OpenShare, Path, RandomState, Rows, Variance
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates
-from skbench.assessment._population import check_n_items, design, population
+from skbench.assessment._population import design, population
 from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, repetition
-from skbench.summaries.direct_estimates import VARIANCES
 
 
+@checked
 class RepeatedSamplingStudy:
     """Judge estimators on full results: sample few items, compare with all of them.
 
@@ -113,14 +114,14 @@ class RepeatedSamplingStudy:
     def __init__(
         self,
         estimators: Mapping[str, Any],
-        n_items: float | str = 10,
-        n_repeats: int = 100,
+        n_items: Count | OpenShare | Literal["proportional"] = 10,
+        n_repeats: Count = 100,
         *,
         replace: bool = False,
         share_items: bool = True,
-        variance: str = "smoothed",
+        variance: Variance = "smoothed",
         random_state: RandomState = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.estimators = estimators
         self.n_items = n_items
@@ -140,7 +141,7 @@ class RepeatedSamplingStudy:
         item: str = "item",
         model: str = "model",
         features: Rows | Sequence[str] | None = None,
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
         memory: Path | Memory | None = None,
     ) -> Self:
         """Draw, estimate and compare, `n_repeats` times.
@@ -184,8 +185,6 @@ class RepeatedSamplingStudy:
         lightgbm. The code of your own classes and functions is not compared, only their names:
         choose another folder after changing it.
         """
-        self._check_parameters()
-        check_confidence_level(confidence_level)
         memory = self._memory(memory)
         candidates = as_candidates(self.estimators, self.variance)
         self._refuse_population_with_replacement(candidates)
@@ -260,11 +259,6 @@ class RepeatedSamplingStudy:
                 "on only where the seed is known."
             )
         return memory
-
-    def _check_parameters(self):
-        check_n_items(self.n_items)
-        check_option("variance", self.variance, VARIANCES)
-        check_whole("n_repeats", self.n_repeats)
 
     def _refuse_population_with_replacement(self, candidates):
         knowing = [name for name, candidate in candidates.items() if candidate.knows_population]

@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_whole, plain
+from skbench._checks import plain
+from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Bounds, Names, Path, RandomState, Rows
+from skbench._types import Bounds, Count, Names, Path, RandomState, Rows, Whole
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past
 from skbench.bank._rows import positions_in
@@ -25,6 +26,7 @@ from skbench.stats.item_response import easiness as formulas
 _LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve stay bounded
 
 
+@checked
 class ItemBank(BaseEstimator):
     """What earlier models' answers say about the items of a benchmark.
 
@@ -96,7 +98,7 @@ class ItemBank(BaseEstimator):
         item: str = "item",
         score: str = "score",
         exclude: Sequence[str] = (),
-        n_components: int = 32,
+        n_components: Whole = 32,
         random_state: RandomState = None,
     ) -> None:
         self.model = model
@@ -122,7 +124,6 @@ class ItemBank(BaseEstimator):
         -------
         ItemBank
         """
-        check_whole("n_components", self.n_components, least=0)
         exclude = [self.exclude] if isinstance(self.exclude, str) else list(self.exclude)
         columns = (self.model, self.topic, self.item, self.score)
         return self._learned(*read_past(past_items, *columns, exclude))
@@ -222,7 +223,7 @@ class ItemBank(BaseEstimator):
         self,
         items: Rows,
         by: Names = "model",
-        n_draws: int = 2000,
+        n_draws: Count = 2000,
         *,
         population: pd.Series | None = None,
         bounds: Bounds | None = None,

@@ -14,14 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import (
     check_by,
     check_column,
-    check_confidence_level,
-    check_option,
-    check_whole,
     check_within,
     plain,
 )
+from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Bounds, Names, RandomState, Rows
+from skbench._types import Bounds, Count, Level, Names, RandomState, Rows
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
@@ -34,6 +32,7 @@ from skbench.stats.intervals.posterior import posterior_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
 
+@checked
 class UnitLevelModel(BaseEstimator):
     """New models' scores on all items of a benchmark, from a few items and earlier answers.
 
@@ -148,7 +147,6 @@ class UnitLevelModel(BaseEstimator):
         -------
         UnitLevelModel
         """
-        check_option("sampled", self.sampled, ("auto", "random", "not random"))
         if self.bank is None:
             raise ValueError("bank is missing: pass ItemBank().fit(past) as bank=...")
         check_is_fitted(self.bank)
@@ -209,7 +207,7 @@ class UnitLevelModel(BaseEstimator):
     def estimate(
         self,
         by: Names = ("model", "topic"),
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
         population: pd.Series | None = None,
     ) -> Estimate:
         """Mean scores over all items of the benchmark.
@@ -234,7 +232,6 @@ class UnitLevelModel(BaseEstimator):
         Intervals of a model whose answers were all right (wrong) end at the largest (least)
         score possible, as Brown, Cai and DasGupta (2001) modify Jeffreys' interval.
         """
-        check_confidence_level(confidence_level)
         totals, by = self._totals(population, N_DRAWS), self._levels(by)
         draws, least, largest = totals.of([*by.values()])
         low, high = posterior_interval(draws.reshape(len(draws), -1), confidence_level)
@@ -254,7 +251,7 @@ class UnitLevelModel(BaseEstimator):
     def sample(
         self,
         by: Names = ("model", "topic"),
-        n_draws: int = N_DRAWS,
+        n_draws: Count = N_DRAWS,
         population: pd.Series | None = None,
     ) -> Draws:
         """Joint posterior draws of mean scores over all items of the benchmark.
@@ -273,7 +270,6 @@ class UnitLevelModel(BaseEstimator):
         Draws
             Axes in the order of `by`: for right and wrong answers, totals over the number of items.
         """
-        check_whole("n_draws", n_draws, least=2)
         totals, by = self._totals(population, n_draws), self._levels(by)
         draws = totals.of([*by.values()])[0]
         return Draws(draws, tuple(self._axes(totals, by)), "posterior")

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_by, check_option, plain, require_columns
-from skbench._types import Names
+from skbench._checks import check_by, plain, require_columns
+from skbench._parameters import checked
+from skbench._types import Level, Names
 from skbench.containers import Draws, Estimate
 from skbench.items.rows import group_labels
 
@@ -39,13 +40,14 @@ class Extremes:
         return repr(self.to_frame().iloc[:, :4])
 
 
+@checked
 def extremes(
     draws: Draws,
     by: Names | None = None,
     *,
     of: Literal["gap", "ratio", "both"] = "gap",
     greater_is_better: bool = True,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
 ) -> Extremes:
     """Worst group, best group, and the gap or ratio between the two.
 
@@ -110,8 +112,6 @@ def extremes(
     best       0.8  0.7   0.9
     gap        0.6  0.5   0.8
     """
-    check_option("of", of, ("gap", "ratio", "both"))
-    check_option("greater_is_better", greater_is_better, (True, False))
     if not isinstance(draws, Draws) or not draws.labels or not draws.values.size:
         raise TypeError(
             f"draws must be Draws, as of MixedModel().fit(...).sample(1000), got {draws!r:.80}."

@@ -11,8 +11,9 @@ import pandas as pd
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
-from skbench._checks import check_confidence_level, check_option, listed, plain
-from skbench._types import Bounds, Names, Population, Rows
+from skbench._checks import listed, plain
+from skbench._parameters import checked
+from skbench._types import Level, Names, OpenBounds, Population, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
@@ -30,7 +31,7 @@ from skbench.comparison.posterior import (
 )
 from skbench.comparison.ranks import RankConfidenceSets, letters_of, sets_of_verdicts
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
-from skbench.items.tables import MISSING, score_table
+from skbench.items.tables import score_table
 from skbench.stats.intervals import binomial
 from skbench.stats.intervals.group_means import freedom_of_mean, mean_of_groups
 from skbench.stats.intervals.moments import divided
@@ -101,6 +102,7 @@ class Leaderboard:
         return "\n".join([f"{head}; may be the best: {best}", text, *self.remarks])
 
 
+@checked
 def leaderboard(
     items: Rows,
     *,
@@ -109,9 +111,9 @@ def leaderboard(
     score: str = "score",
     cluster: str | None = None,
     topics: Names | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     missing: Literal["drop", "wrong", "refuse"] = "drop",
-    bounds: Bounds | None = None,
+    bounds: OpenBounds | None = None,
     population: Population | None = None,
     bank: Any = None,
 ) -> Leaderboard:
@@ -185,8 +187,6 @@ def leaderboard(
     >>> leaderboard(items).to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
     (3, 4)
     """
-    check_confidence_level(confidence_level)
-    check_option("missing", missing, MISSING)
     topics = [topics] if isinstance(topics, str) else list(topics or [])
     if bank is not None:
         check_bank_settings(bank, topics, cluster, item, missing)

@@ -14,13 +14,11 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import (
     check_column,
-    check_confidence_level,
-    check_option,
     check_same_index,
-    check_whole,
 )
+from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, Level, RandomState
 from skbench.comparison._pairs import FEW_CLUSTERS
 from skbench.containers import Estimate
 from skbench.stats.intervals.moments import satterthwaite_df
@@ -55,7 +53,8 @@ class RankConfidenceSets:
     confidence_level: float
     kind: str
 
-    def best(self, tau: int = 1) -> pd.Index:
+    @checked
+    def best(self, tau: Count = 1) -> pd.Index:
         """Models that may be among the `tau` best.
 
         Parameters
@@ -91,17 +90,18 @@ class RankConfidenceSets:
         return f"{head} of {len(self)} models; may be the best: {best}\n{self.to_frame()}"
 
 
+@checked
 def rank_confidence_sets(
     estimate: Estimate | pd.Series | ArrayLike,
     standard_error: ArrayLike | None = None,
     *,
     covariance: ArrayLike | None = None,
     df: ArrayLike | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     kind: Literal["simultaneous", "marginal"] = "simultaneous",
     method: Literal["bonferroni", "mogstad"] = "bonferroni",
     stepdown: bool = True,
-    n_draws: int = 10_000,
+    n_draws: Count = 10_000,
     random_state: RandomState = None,
 ) -> RankConfidenceSets:
     """Confidence sets for the ranks of models.
@@ -177,10 +177,6 @@ def rank_confidence_sets(
     bob      0.79    1     2   True
     cyd      0.60    3     3  False
     """
-    check_option("kind", kind, ("simultaneous", "marginal"))
-    check_option("method", method, ("bonferroni", "mogstad"))
-    check_confidence_level(confidence_level)
-    check_whole("n_draws", n_draws)
     if isinstance(estimate, Estimate):
         if standard_error is None and covariance is None:
             standard_error = estimate.standard_error

@@ -15,14 +15,16 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, check_whole
+from skbench._checks import check_named
 from skbench._columns import informative_columns
+from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
-from skbench._types import RandomState, Table
+from skbench._types import AtLeastTwo, Count, RandomState, Table
 from skbench.groups._regressors import encoded_once, held_out
 
 
+@checked
 class CrossFitKFold(BaseCrossValidator):
     """Repeated random K-fold in which every repeat covers each group exactly once.
 
@@ -71,8 +73,8 @@ class CrossFitKFold(BaseCrossValidator):
 
     def __init__(
         self,
-        n_splits: int = 2,
-        n_repeats: int = 8,
+        n_splits: AtLeastTwo = 2,
+        n_repeats: Count = 8,
         random_state: RandomState = None,
         *,
         stratify: str | None = None,
@@ -114,8 +116,6 @@ class CrossFitKFold(BaseCrossValidator):
             If there are fewer rows, or distinct `groups`, than folds, some of `groups`
             have no name, or the number of folds or repeats is none.
         """
-        check_whole("n_splits", self.n_splits, least=2)
-        check_whole("n_repeats", self.n_repeats)
         if not self.keep_groups:
             groups = None
         if groups is not None:
@@ -201,7 +201,6 @@ def as_splitter(cv, random_state, ties=()):
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
-        check_whole("cv", cv, least=2)
         cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
     cv = seeded_splitter(cv, random_state)
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)

@@ -14,13 +14,14 @@ from skbench._checks import (
     are_counts,
     check_column,
     check_labels,
-    check_option,
     check_sizes,
     check_unit_interval,
     check_within,
     plain,
 )
-from skbench._types import Table
+from skbench._parameters import checked
+from skbench._types import Bounds as ScoreBounds
+from skbench._types import NonNegative, Table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
@@ -51,6 +52,7 @@ _NEAR = 0.8  # spread over distance to an end: scores of any law without tails h
 _FEW_GROUPS = 8  # to see skewness from means and spreads
 
 
+@checked
 class DirectEstimator(GroupEstimator):
     """Estimate each group by its own mean: the baseline of everything else.
 
@@ -137,8 +139,8 @@ class DirectEstimator(GroupEstimator):
             "bounded",
         ] = "auto",
         *,
-        bounds: Bounds | None = None,
-        sampling_variance: float | None = None,
+        bounds: ScoreBounds | None = None,
+        sampling_variance: NonNegative | None = None,
     ) -> None:
         self.interval = interval
         self.bounds = bounds
@@ -193,7 +195,6 @@ class DirectEstimator(GroupEstimator):
         return super().fit(X, y, sigma2, n, groups, sampling)
 
     def _fit(self, X, groups):
-        check_option("interval", self.interval, INTERVALS)
         if self.bounds is not None:
             check_within("groups have means", self.z_, self.bounds, _ROUNDING)
         self.interval_ = self._resolved(self.z_, self.sigma2_, self.n_)

@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import qr
 
-from skbench._checks import check_option
 from skbench._columns import indicator_encoder, nominal_columns, warn_of_numbered_names
+from skbench._types import NonNegative
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.shrinkage import fay_herriot, robust_eb
 
-METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
 _RANK_TOLERANCE = 1e-10  # of columns of length 1
 
 
@@ -102,13 +101,12 @@ class FayHerriot(GroupEstimator):
             "reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments"
         ] = "reml",
         *,
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
     ) -> None:
         self.method = method
         self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
-        check_option("method", self.method, METHODS)
         refuse_noiseless(self.z_, self.sigma2_)
         self._encoder = _design_encoder(X, groups)
         design = self._design(X)

@@ -14,11 +14,12 @@ from scipy.stats import beta
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_option, check_whole
+from skbench._checks import are_counts
+from skbench._parameters import checked
 from skbench._population import of_population
 from skbench._progress import counter
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, NonNegative, RandomState
 from skbench.containers import Draws
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
@@ -36,6 +37,7 @@ _TOTALS = 2000  # draws of finite populations
 _ANY_LEVEL = 0.95  # at which widths are compared
 
 
+@checked
 class MixedModel(GroupEstimator):
     """Shrink direct estimates toward what their model, topic and features predict.
 
@@ -171,7 +173,7 @@ class MixedModel(GroupEstimator):
         topic: str | None = "topic",
         *,
         kernels: Literal["auto"] | Sequence[str] | None = "auto",
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.family = family
@@ -182,7 +184,6 @@ class MixedModel(GroupEstimator):
         self.random_state = random_state
 
     def _fit(self, X, groups):
-        check_option("family", self.family, ("auto", "binomial", "gaussian"))
         by_outcome = "binomial" if self._binary else "gaussian"
         self.family_ = by_outcome if self.family == "auto" else self.family
         self._counts = self.family_ == "binomial"
@@ -320,7 +321,7 @@ class MixedModel(GroupEstimator):
             return self._direct._new_bounds(X, z, sigma2, n, confidence_level)
         return self._bounds_of(self._law_of_new(X, z, sigma2, n), z, confidence_level)
 
-    def sample(self, n_draws: int = 1000, random_state: RandomState = None) -> Draws:
+    def sample(self, n_draws: Count = 1000, random_state: RandomState = None) -> Draws:
         """Draw the performance of all fitted groups jointly from the posterior.
 
         Parameters
@@ -353,7 +354,6 @@ class MixedModel(GroupEstimator):
         Draws(posterior: 500 draws of 4 quantities)
         """
         check_is_fitted(self)
-        check_whole("n_draws", n_draws)
         values = np.concatenate(list(self._sampled(n_draws, as_generator(random_state))))
         return Draws(values, self.labels_, "posterior")
 

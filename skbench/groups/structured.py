@@ -14,7 +14,8 @@ from skbench._columns import (
     refuse_unreadable,
     warn_of_numbered_names,
 )
-from skbench._types import RandomState
+from skbench._parameters import checked
+from skbench._types import AtLeastTwo, Jobs, NonNegative, RandomState
 from skbench.groups._base import Bounds
 from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._group_lasso import (
@@ -33,6 +34,7 @@ from skbench.stats.intervals.means import normal_interval
 _SMALLEST = 1e-3  # penalty tried, of the one that leaves nothing but the mean
 
 
+@checked
 class StructuredRegression(SyntheticRegression):
     """Estimate each group by a lasso with an intercept per group, model and topic.
 
@@ -126,11 +128,11 @@ class StructuredRegression(SyntheticRegression):
     def __init__(
         self,
         alphas: ArrayLike = 100,
-        cv: int | None = None,
+        cv: AtLeastTwo | None = None,
         *,
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
         random_state: RandomState = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.alphas = alphas
         self.cv = cv

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_hashable
 
-from skbench._checks import LARGEST, check_option, of_one_type
+from skbench._checks import LARGEST, of_one_type
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
@@ -62,7 +62,6 @@ def refuse_unhashable(frame, names):
 
 def check_cluster_weight(cluster_weight, cluster):
     """Refuse a weight of clusters where there are none."""
-    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
     if cluster is None and cluster_weight == "cluster":
         raise ValueError('cluster_weight="cluster" needs cluster=..., their column.')
 

@@ -10,8 +10,6 @@ from skbench.items.ranges import bounds_of, scale_in_words
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
 
-MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
-
 
 class ScoreTable(NamedTuple):
     """Scores of all models on all items."""

@@ -11,10 +11,12 @@ import pandas as pd
 from scipy import stats
 
 from skbench._checks import plain, require_columns
-from skbench._types import Rows
+from skbench._parameters import checked
+from skbench._types import Level, Rows
 from skbench.items.rows import as_frame
 
 
+@checked
 def position_bias(
     rows: Rows,
     verdict: str = "winner",
@@ -23,7 +25,7 @@ def position_bias(
     *,
     a: str = "model_a",
     b: str = "model_b",
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
 ) -> dict[str, Any]:
     """How much a pairwise judge favors the answer that it is shown first.
 

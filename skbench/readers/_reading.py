@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, Unpack
 import pandas as pd
 
 from skbench._checks import check_option, listed
+from skbench._parameters import checked
 from skbench._types import Names, Path, Paths, ReadOptions
 from skbench.items.roles import labels_alike
 from skbench.readers._find import find
@@ -28,6 +29,7 @@ Format: TypeAlias = Literal[
 ]  # fmt: skip
 
 
+@checked
 def read_items(
     path: Paths,
     *,

@@ -11,8 +11,9 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_by, check_option, plain, require_columns
-from skbench._types import Bounds, Names, Path, Rows
+from skbench._checks import check_by, plain, require_columns
+from skbench._parameters import checked
+from skbench._types import Bounds, Names, Path, Rows, Variance
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of
 from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
@@ -21,12 +22,13 @@ from skbench.summaries._item_correlation import item_correlation
 from skbench.summaries._sharing import assumed_topics, shared_topics
 from skbench.summaries._sums import group_sums
 from skbench.summaries._variance_noise import noise_of_variances
-from skbench.summaries.direct_estimates import VARIANCES, estimates_from_sums
+from skbench.summaries.direct_estimates import estimates_from_sums
 from skbench.summaries.features import item_texts, joined_features
 
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
 
 
+@checked
 def summarize_items(
     items: Rows | Path,
     by: Names,
@@ -36,7 +38,7 @@ def summarize_items(
     item: str | None = "item",
     cluster: str | None = None,
     cluster_weight: Literal["item", "cluster"] = "item",
-    variance: Literal["smoothed", "plug-in", "pooled", "agresti", "model"] = "smoothed",
+    variance: Variance = "smoothed",
     features: Rows | Sequence[str] | None = None,
     bounds: Bounds | None = None,
 ) -> GroupSummary:
@@ -138,7 +140,6 @@ def summarize_items(
     art   0.50  0.1250  2
     law   0.75  0.0556  4
     """
-    check_option("variance", variance, VARIANCES)
     check_cluster_weight(cluster_weight, cluster)
     by = check_by(by)
     columns, table = _kinds_of_features(features)

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skbench._checks import check_column, check_option, check_same_index, listed, of_one_type, plain
+from skbench._checks import check_column, check_same_index, listed, of_one_type, plain
+from skbench._parameters import checked
 from skbench._types import Table
 from skbench._undecided import Undecided
 from skbench.containers import GroupSummary, Sampling
@@ -27,6 +28,7 @@ _COUNTED = {
 }
 
 
+@checked
 def group_metrics(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -96,7 +98,6 @@ def group_metrics(
     m      0.667   0.080  3
     x      1.000   0.222  1
     """
-    check_option("metric", metric, ("accuracy", *_COUNTED, "auc"))
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
     check_consistent_length(y_true, y_pred, by)
     groups = _grouped(by)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level
-from skbench._types import Weights
+from skbench._parameters import checked
+from skbench._types import Level, Weights
 from skbench.containers import Draws, Estimate
 from skbench.tasks._task_weights import task_weights
 from skbench.tasks.aggregate import aggregate
@@ -20,6 +20,7 @@ _BATCH_CELLS = 2**22  # scores drawn at once, 32 MB
 _MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
 
 
+@checked
 class DrawnTasks:
     """Mixin of estimators with `models_`, `tasks_`, `n_draws`, `_batch`, `_center`, `_draw_kind`.
 
@@ -28,7 +29,7 @@ class DrawnTasks:
     and the name of the method. `_draws` is None as long as the draws are not kept.
     """
 
-    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, weights: Weights = None, confidence_level: Level = 0.95) -> Estimate:
         """Weighted mean of each model over the tasks.
 
         Parameters
@@ -59,7 +60,6 @@ class DrawnTasks:
             If the bootstrap draws of a model are all alike.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         draws = self if self._draws is None else self._draws
         interval = aggregate(draws, weights).interval(confidence_level)
         center, method = self._center()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
+from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import DrawSource, PerTask, RandomState, Weights
 from skbench.containers import Draws
@@ -25,6 +25,7 @@ RANKINGS = {
 }
 
 
+@checked
 def aggregate(
     draws: Draws | DrawSource, weights: Weights = None, *, by: Literal["category"] | None = None
 ) -> Draws:
@@ -75,7 +76,6 @@ def aggregate(
     if by is None:
         w = task_weights(tasks, weights)
         return _each_draw(draws, lambda values: _masked_product(values, w), models)
-    check_option("by", by, ["category"])
     if weights is not None:
         raise ValueError('by="category" takes plain means of categories: leave out weights.')
     codes, categories = task_categories(tasks)
@@ -87,6 +87,7 @@ def aggregate(
     return _each_draw(draws, means, (models, categories))
 
 
+@checked
 def normalize_scores(
     draws: Draws | DrawSource, bounds: Literal["bootstrap"] | tuple[PerTask, PerTask]
 ) -> Draws:
@@ -136,7 +137,6 @@ def normalize_scores(
     draws = getattr(draws, "draws_", draws)
     _, tasks = _model_task_labels(draws)
     if isinstance(bounds, str):
-        check_option("bounds", bounds, ["bootstrap"])
         low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
         warnings.warn(
             f"The bounds are the smallest and largest of {len(draws.values)} draws of "
@@ -156,9 +156,10 @@ def normalize_scores(
     return Draws(normalized(draws.values, low, high), draws.labels, draws.kind)
 
 
+@checked
 def rank_models(
     draws: Draws | DrawSource,
-    criterion: str = "mean",
+    criterion: Annotated[str, tuple(RANKINGS)] = "mean",
     *,
     weights: Weights = None,
     random_state: RandomState = None,
@@ -220,7 +221,6 @@ def rank_models(
     >>> rank_models(draws, criterion="average rank").interval().value
     array([1.625, 1.375])
     """
-    check_option("criterion", criterion, RANKINGS)
     models, tasks = _model_task_labels(draws)
     w = task_weights(tasks, weights)
     options = {"weights": w}
@@ -238,6 +238,7 @@ def rank_models(
     return _each_draw(draws, ranked, models)
 
 
+@checked
 def rank_probabilities(ranks: Draws) -> pd.DataFrame:
     """How often each model has each rank.
 

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_whole
+from skbench._checks import are_counts
+from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import RandomState, Rows, Weights
+from skbench._types import Count, RandomState, Rows, Weights
 from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.tasks._batches import DrawnTasks
@@ -26,6 +27,7 @@ from skbench.tasks._task_weights import cells, task_name, task_weights
 _BINOMIAL_FACTOR = 1.5
 
 
+@checked
 class TaskBootstrap(DrawnTasks, BaseEstimator):
     """Sampling uncertainty of task scores, and of all that is computed from them.
 
@@ -113,7 +115,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
 
     def __init__(
         self,
-        n_draws: int = 10_000,
+        n_draws: Count = 10_000,
         *,
         model: str = "model",
         task: str = "task",
@@ -170,7 +172,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         UserWarning
             If a score has no spread (all answers right, say), or a single item.
         """
-        check_whole("n_draws", self.n_draws)
         columns = self.model, self.task, self.category
         table = task_table(X, y, sigma2, n, columns)
         binomial = _binomial_tasks(table)
@@ -207,7 +208,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         UserWarning
             If a score has no spread, or a single item or cluster.
         """
-        check_whole("n_draws", self.n_draws)
         columns = {name: getattr(self, name) for name in ("model", "task", "item", "score")}
         read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
         return self._settle(*read)

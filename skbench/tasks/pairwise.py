@@ -11,21 +11,22 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._parameters import checked
+from skbench._types import Level
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.ranking import multiplicity
 from skbench.tasks.aggregate import check_one_axis
 
-CORRECTIONS = ("bonferroni", "none")
 _FEWEST_IN_TAIL = 10
 
 
+@checked
 def differences(
     draws: Draws,
     pairs: Sequence[tuple[Any, Any]] | None = None,
     *,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     correction: Literal["bonferroni", "none"] = "bonferroni",
 ) -> Estimate:
     """Differences between models, with intervals that allow for how many there are.
@@ -90,8 +91,6 @@ def differences(
         cyd    0.1  0.0   0.2
     bob cyd    0.0 -0.1   0.1
     """
-    check_confidence_level(confidence_level)
-    check_option("correction", correction, CORRECTIONS)
     contrast = _difference_draws(draws, pairs)
     n_pairs = len(contrast.labels[0])
     level, promise = confidence_level, "each by itself"

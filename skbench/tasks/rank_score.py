@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, plain, require_columns
+from skbench._checks import plain, require_columns
+from skbench._parameters import checked
+from skbench._types import Level
 from skbench.containers import Estimate
 from skbench.stats.ranking.rank_scores import (
     pooled_rank_scores,
@@ -24,6 +26,7 @@ _LABELS = ["model", "dataset", "task", "language"]
 _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
 
 
+@checked
 class MeanRankScore(BaseEstimator):
     """Average distance from the best model, in standard deviations, plus one.
 
@@ -121,7 +124,6 @@ class MeanRankScore(BaseEstimator):
         -------
         self
         """
-        check_option("variant", self.variant, _RULES)
         require_columns(getattr(X, "columns", ()), _LABELS, what="X")
         if y is None:
             require_columns(X.columns, ["score"], what="X (y is None)")
@@ -155,7 +157,7 @@ class MeanRankScore(BaseEstimator):
 
     def rank_sets(
         self,
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
         *,
         language: str | None = None,
         task: str | None = None,
@@ -196,7 +198,6 @@ class MeanRankScore(BaseEstimator):
         When not to use it: where the raw scores are no bootstrap samples of the test set.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         chosen = self._chosen({"language": language, "task": task, "dataset": dataset})
         scores = self.dataset_scores_[chosen.index]
         complete = np.isfinite(scores).all(axis=1).to_numpy()
@@ -241,7 +242,7 @@ class MeanRankScore(BaseEstimator):
                 places = places[here]
         return places.set_index("dataset")
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, confidence_level: Level = 0.95) -> Estimate:
         """The mean rank scores, best model first, without intervals.
 
         Parameters
@@ -263,7 +264,6 @@ class MeanRankScore(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         unknown = np.full(len(self.labels_), np.nan)
         return Estimate(
             value=self.scores_.to_numpy(),

@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, plain
+from skbench._checks import plain
+from skbench._parameters import checked
+from skbench._types import Level
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import normal_interval, t_interval
 from skbench.tasks._runs import run_moments
 
 
+@checked
 class RepeatedRuns(BaseEstimator):
     """Performance from K evaluations, each on a bootstrap sample of the test set.
 
@@ -87,7 +90,6 @@ class RepeatedRuns(BaseEstimator):
         -------
         self
         """
-        check_option("interval", self.interval, ("bootstrap", "sem"))
         moments = run_moments(X, y)
         incomplete = moments.index[moments["n_missing"] > 0]
         if len(incomplete):
@@ -106,7 +108,7 @@ class RepeatedRuns(BaseEstimator):
         self.labels_ = self.moments_.index
         return self
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, confidence_level: Level = 0.95) -> Estimate:
         """Mean over the runs with its interval.
 
         Parameters
@@ -120,7 +122,6 @@ class RepeatedRuns(BaseEstimator):
             One entry per combination of labels.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         mean, variance, n = self.moments_.to_numpy(dtype=float).T
         if self.interval == "sem":
             error = np.sqrt(variance / n)

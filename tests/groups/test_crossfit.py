@@ -107,19 +107,6 @@ def test_too_few_topics():
         folds_of(CrossFitKFold(n_splits=50))
 
 
-@pytest.mark.parametrize(
-    ("cv", "message"),
-    [
-        (CrossFitKFold(1), "n_splits must be a whole number of at least 2, got 1"),
-        (CrossFitKFold(2.5), "n_splits must be a whole number of at least 2, got 2.5"),
-        (CrossFitKFold(n_repeats=0), "n_repeats must be a whole number of at least 1, got 0"),
-    ],
-)
-def test_folds_are_counted_in_whole_numbers(cv, message):
-    with pytest.raises(ValueError, match=message):
-        folds_of(cv)
-
-
 def test_topics_without_a_name_are_refused():
     with pytest.raises(ValueError):
         next(CrossFitKFold().split(np.zeros((4, 1)), groups=["law", "art", np.nan, "law"]))

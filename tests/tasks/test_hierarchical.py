@@ -570,9 +570,6 @@ def test_missing_and_double_cells_are_named():
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"solver": "nuts"}, "solver must be one of"),
-        ({"kind": "bootstrap"}, "kind must be one of"),
-        ({"n_draws": 0}, "n_draws must be a whole number"),
         ({"prior": stats.expon()}, "pair of frozen scipy"),
         ({"prior": "flat"}, "must be 'uniform', 'exponential' or a pair"),
         ({"prior": {"ada": "uniform", "bob": None}}, r"prior\['bob'\] must be"),
@@ -646,7 +643,6 @@ def test_learned_concentrations_pool_tasks():
         (MATRICES.drop(columns="fn"), {}, "no column 'fn'"),
         (MATRICES.assign(tp=[1.5, 1, 1, 1]), {}, "tp must hold counts"),
         (MATRICES.assign(tp=[-1, 1, 1, 1]), {}, "tp must be non-negative"),
-        (MATRICES, {"metric": "f2"}, "metric must be one of"),
         (MATRICES, {"prior": 0}, "positive concentration"),
         (MATRICES.iloc[:3], {}, "'bob' has no score on task 'fraud'"),
     ],

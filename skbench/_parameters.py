@@ -6,7 +6,7 @@ import inspect
 import math
 import numbers
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union
@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 LARGEST = {int: 10**15, float: 1e75}  # whole numbers stay exact; fourth powers do not overflow
 _REAL = {int: (int, np.integer), float: (int, float, np.integer, np.floating)}
 _KINDS = {int: "a whole number", float: "a finite number"}
+_PLAIN = dict.fromkeys(("NativeDataFrame", "NativeLazyFrame", "NativeIbis"), "dataframe")
+_PLAIN |= {"PathLike": "path", "Callable": "function", "Mapping": "mapping", "Sequence": "sequence"}
 _LONGEST = 80  # of a value that an error shows
 _SCALAR = (str, bytes, numbers.Number, np.generic, datetime.date, datetime.time, datetime.timedelta)
 
@@ -52,7 +54,12 @@ class Range(NamedTuple):
 class Ends(NamedTuple):
     """A lower and a higher number: ``Annotated[tuple[float, float], Ends()]``."""
 
-    finite: bool = True
+    finite: bool = True  # whether infinite ones, which say that there are none, are refused
+
+    @property
+    def words(self):
+        """What is allowed, in words."""
+        return "a low and a higher number, both finite" + " or both infinite" * (not self.finite)
 
     def holds(self, value):
         """Whether these are two numbers in order."""
@@ -60,8 +67,9 @@ class Ends(NamedTuple):
         if not isinstance(value, tuple | list) or len(value) != 2:
             return False
         real = all(isinstance(end, _REAL[float]) and not isinstance(end, bool) for end in value)
-        most = LARGEST[float] if self.finite else math.inf
-        return real and -most <= value[0] < value[1] <= most
+        if real and not self.finite and value[0] == -math.inf and value[1] == math.inf:
+            return True
+        return real and -LARGEST[float] <= value[0] < value[1] <= LARGEST[float]
 
 
 class Rule(NamedTuple):
@@ -120,9 +128,8 @@ def check(name, value, rules):
         return
     if not isinstance(value, _SCALAR) and any(rule.holds is None for rule in rules):
         return
-    allowed = " or ".join(dict.fromkeys(rule.words for rule in rules))
     remedy = "".join(f" {rule.remedy}" for rule in rules if rule.remedy)
-    raise rules[0].error(f"{name} must be {allowed}, got {_shown(value)}.{remedy}")
+    raise rules[0].error(f"{name} must be {_either(rules)}, got {_shown(value)}.{remedy}")
 
 
 @functools.cache
@@ -156,11 +163,12 @@ def rules_for(hint):
     if origin is Annotated:
         kind, limits = args[:2]
         if isinstance(limits, Ends):
-            words = "a low and a higher number" + ", both finite" * limits.finite
-            return [Rule(limits.holds, words)]
+            return [Rule(limits.holds, limits.words)]
         if kind is str:
             return [Rule(functools.partial(_is_among, limits), _listed(limits))]
         return [_number_rule(kind, limits)]
+    if origin is Sequence and (each := rules_for(args[0])) and all(rule.holds for rule in each):
+        return [_sequence_rule(each)]
     if hint in (int, float):
         return [_number_rule(hint, Range())]
     if hint in (None, NoneType):
@@ -184,11 +192,20 @@ def _number_rule(kind, limits):
     return Rule(holds, limits.words(kind), limits.remedy)
 
 
+def _sequence_rule(rules):
+    def holds(value):
+        several = hasattr(value, "__len__") and np.ndim(value) == 1 and not isinstance(value, dict)
+        return several and all(any(rule.holds(v) for rule in rules) for v in value)
+
+    return Rule(holds, f"a sequence ({_either(rules)} each)")
+
+
 def _class_rule(kind):
     name = getattr(kind, "__name__", str(kind))
+    name = _PLAIN.get(name, name)
     words = f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
     own = getattr(kind, "__module__", "").startswith(("skbench.", "numpy.random"))
-    if own and not getattr(kind, "_is_protocol", False):
+    if own and getattr(kind, "_is_runtime_protocol", not getattr(kind, "_is_protocol", False)):
         return Rule(lambda value: isinstance(value, kind), words, error=TypeError)
     return Rule(None, words, error=TypeError)
 
@@ -201,6 +218,10 @@ def _in_words(limit):
     if limit in (None, math.inf):
         return ""
     return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
+
+
+def _either(rules):
+    return " or ".join(dict.fromkeys(rule.words for rule in rules))
 
 
 def _shown(value):

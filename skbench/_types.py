@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ Count: TypeAlias = Annotated[int, Range(1)]
 AtLeastTwo: TypeAlias = Annotated[int, Range(2)]
 Jobs: TypeAlias = Count | Annotated[int, Range(high=-1)] | None
 RandomState: TypeAlias = (
-    Annotated[int, Range(0, 2**32 - 1)] | np.random.Generator | np.random.RandomState | None
+    Annotated[int, Range(0, 2**63 - 1)] | np.random.Generator | np.random.RandomState | None
 )
 # Item rows in any engine; features, one row per group or item.
 Rows: TypeAlias = IntoFrame
@@ -94,6 +94,21 @@ class ReadOptions(TypedDict, total=False):
     filter: str | None
     skip_bad_lines: bool
     n_jobs: int | None
+
+
+class Distribution(Protocol):
+    """A frozen distribution of scipy."""
+
+    def logpdf(self, x: Any, /) -> Any:
+        """Logarithms of the density."""
+
+
+@runtime_checkable
+class Bank(Protocol):
+    """A fitted `ItemBank`, of a room that others cannot import."""
+
+    def sample(self, items: Any, *args: Any, **kwargs: Any) -> Any:
+        """Draws of all models' scores on all items."""
 
 
 class RankSets(Protocol):

@@ -15,8 +15,8 @@ from skbench._parameters import check, rules_for, rules_of
 WRONG = ["x", b"x", object(), [], {}, None, np.nan, np.inf, -np.inf, 10**400, -(10**400), 0, -1]
 WRONG += [1, 2.5, 95, 1e300, True, np.array(2), np.float64(-0.5), pd.NA, 1j]
 WRONG += [(0, np.nan), (1, 0), (0, 1, 2), datetime.date(2026, 1, 1), datetime.timedelta(1)]
-# What may be anything: a label in the data, a bank (which a room below cannot name), options.
-ANYTHING = {"event", "positive", "pos_label", "prior", "bank", "candidates", "simplex"}
+# What may be anything: a label in the data, several kinds of candidates, options.
+ANYTHING = {"event", "positive", "pos_label", "candidates", "simplex"}
 ANYTHING |= {"summary_options", "params"}
 LATER = ("SequentialComparison", "SequentialMean")
 
@@ -131,11 +131,11 @@ ALIASES = {
     "AtLeastTwo": ([2], [1]),
     "Jobs": ([None, -1, 4], [0, 1.5, "x", True]),
     "RandomState": (
-        [None, 0, 2**32 - 1, np.random.default_rng(0), np.random.RandomState(0)],
-        [-1, 2**32, 2.5, "x", object(), np.random],
+        [None, 0, 2**32, np.random.default_rng(0), np.random.RandomState(0)],
+        [-1, 2**64, 2.5, "x", object(), np.random],
     ),
     "Bounds": ([(0, 1), [0.5, 2], np.array([0, 1])], [(1, 0), (0, 0), (0, np.inf), (0,), "01", 1]),
-    "OpenBounds": ([(0, np.inf)], [(np.nan, 1), (np.inf, -np.inf), ("a", "b")]),
+    "OpenBounds": ([(0, 1), (-np.inf, np.inf)], [(np.nan, 1), (np.inf, -np.inf), (0, np.inf)]),
     "Variance": (["smoothed"], ["smooth", ["smoothed"], None]),
     "Population": ([10, pd.Series([10])], [0, 2.5, "x", np.nan]),
     "Names": (["a", ["a", "b"]], [3, datetime.date(2026, 1, 1)]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import pandas as pd
@@ -140,7 +140,7 @@ class RepeatedSamplingStudy:
         *,
         item: str = "item",
         model: str = "model",
-        features: Rows | Sequence[str] | None = None,
+        features: Rows | Names | None = None,
         confidence_level: Level = 0.95,
         memory: Path | Memory | None = None,
     ) -> Self:

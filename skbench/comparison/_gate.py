@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
 from skbench._parameters import Range, checked
-from skbench._types import Level, Names, OpenBounds, Population, Rows
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
 from skbench.stats.ranking import noninferiority
@@ -37,7 +37,7 @@ def gate(
     relative: bool = False,
     fail: Literal["worse", "margin"] = "worse",
     missing: Literal["drop", "wrong"] = "drop",
-    bank: Any = None,
+    bank: Bank | None = None,
     model: str = "model",
     item: str = "item",
     score: str = "score",

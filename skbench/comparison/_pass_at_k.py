@@ -194,6 +194,7 @@ def _counted(items, names, score, counts, cluster):
         )
         correct, runs = (np.nan_to_num(x) for x in (table.scores, runs.scores))
         wrong = (correct != np.rint(correct)) | (correct < 0) | (correct > runs)
+        wrong |= runs != np.rint(runs)
         _refuse(table, wrong, lambda at: f"{correct[at]:g} right answers of {runs[at]:g} runs")
         return table, correct.astype(int), runs.astype(int)
     table = score_table(items, **names, score=score, cluster=cluster or names["item"])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
 from skbench._parameters import checked
-from skbench._types import Level, Names, OpenBounds, Population, Rows
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
@@ -47,7 +47,7 @@ def compare_models(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: OpenBounds | None = None,
     population: Population | None = None,
-    bank: Any = None,
+    bank: Bank | None = None,
 ) -> ModelComparison:
     """Differences of models, paired on the items they share.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from scipy.stats import t as student_t
 
 from skbench._checks import listed, plain
 from skbench._parameters import checked
-from skbench._types import Level, Names, OpenBounds, Population, Rows
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
@@ -115,7 +115,7 @@ def leaderboard(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: OpenBounds | None = None,
     population: Population | None = None,
-    bank: Any = None,
+    bank: Bank | None = None,
 ) -> Leaderboard:
     """Rank models by their mean score, with the uncertainty of scores and ranks.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.pipeline import make_pipeline
 
 from skbench._columns import (
@@ -15,7 +15,7 @@ from skbench._columns import (
     warn_of_numbered_names,
 )
 from skbench._parameters import checked
-from skbench._types import AtLeastTwo, Jobs, NonNegative, RandomState
+from skbench._types import AtLeastTwo, Count, Jobs, NonNegative, RandomState
 from skbench.groups._base import Bounds
 from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._group_lasso import (
@@ -127,7 +127,7 @@ class StructuredRegression(SyntheticRegression):
 
     def __init__(
         self,
-        alphas: ArrayLike = 100,
+        alphas: Count | Sequence[NonNegative] = 100,
         cv: AtLeastTwo | None = None,
         *,
         sampling_variance: NonNegative | None = None,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, plain, require_columns
+from skbench._checks import check_column, listed, plain, require_columns
 from skbench.items.ranges import bounds_of, scale_in_words
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
@@ -187,7 +187,8 @@ def _sizes_of(groups, population):
             f"population={population} is one number, and there are {len(groups)} topics: pass a "
             "number for each, as a dict or Series by topic."
         )
-    sizes = pd.Series(population, dtype=float)
+    given = pd.Series(population)
+    sizes = pd.Series(check_column("population", given, given.index, unit="topic"), given.index)
     lacking = groups[~groups.isin(sizes.index)]
     if len(lacking):
         raise ValueError(f"population has no number for {plain(lacking[0])!r}.")

@@ -74,7 +74,10 @@ def score_table(X, numeric=True, column=True):
 def autorater_scores(table, numeric=True):
     """Scores of a `score_table`, none of them missing: floats if they are numbers, else objects."""
     is_frame = isinstance(table, pd.DataFrame)
+    dates = any(kind.kind in "mM" for kind in (table.dtypes if is_frame else [table.dtype]))
     try:
+        if dates and numeric:
+            raise ValueError
         if is_frame and numeric:
             scores = table.to_numpy(dtype=float, na_value=np.nan)
         else:

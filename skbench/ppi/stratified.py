@@ -125,7 +125,7 @@ class StratifiedPPI(PPIEstimator):
     def __init__(
         self,
         strata: Literal["quantile", "tree"] | Estimator | Callable[..., Any] = "quantile",
-        n_strata: Count | Sequence[int] = 5,
+        n_strata: Count | Sequence[Count] = 5,
         power_tuning: bool = False,
         min_count: Count = 3,
         *,

@@ -61,7 +61,7 @@ def cluster_items(
     items: Rows,
     text: Names = "text",
     *,
-    n_clusters: AtLeastTwo | Sequence[int] = _NUMBERS,
+    n_clusters: AtLeastTwo | Sequence[AtLeastTwo] = _NUMBERS,
     min_items: Count = 20,
     transformer: Transformer | None = None,
     n_components: Count = 16,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
@@ -13,7 +12,7 @@ import pandas as pd
 
 from skbench._checks import check_by, plain, require_columns
 from skbench._parameters import checked
-from skbench._types import Bounds, Names, Path, Rows, Variance
+from skbench._types import Names, OpenBounds, Path, Rows, Variance
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of
 from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
@@ -39,8 +38,8 @@ def summarize_items(
     cluster: str | None = None,
     cluster_weight: Literal["item", "cluster"] = "item",
     variance: Variance = "smoothed",
-    features: Rows | Sequence[str] | None = None,
-    bounds: Bounds | None = None,
+    features: Rows | Names | None = None,
+    bounds: OpenBounds | None = None,
 ) -> GroupSummary:
     """Summarize item scores into one direct estimate per group.
 

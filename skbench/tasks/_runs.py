@@ -42,7 +42,7 @@ def published_moments(X, mean, half_width, n_runs):
         twice = X[X.duplicated()].iloc[0].to_dict()
         raise ValueError(f"{twice} has two means. Leave one out, or give them names of their own.")
     there = (moments["n"] > 0).to_numpy()
-    n = check_column("n_runs", np.broadcast_to(n_runs, len(X)), X.index, minimum=2)
+    n = check_column("n_runs", np.broadcast_to(n_runs, len(X)), X.index, minimum=2, whole=True)
     half = np.asarray(half_width, dtype=float)
     if half.shape != (len(X),):
         raise ValueError(f"half_width has shape {half.shape}, but X has {len(X)} rows.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, Any, Self
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 from skbench._checks import floats, require_columns
 from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Count, RandomState
+from skbench._types import Count, Distribution, Positive, RandomState
 from skbench.containers import Draws
 from skbench.stats.resampling.confusion import (
     METRICS,
@@ -101,7 +102,7 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
     def __init__(
         self,
         metric: Annotated[str, tuple(METRICS)] = "f1",
-        prior: Any = 0.5,
+        prior: Positive | Literal["uniform"] | Sequence[Positive] | Distribution = 0.5,
         n_draws: Count = 10_000,
         random_state: RandomState = None,
     ) -> None:

@@ -1,7 +1,5 @@
 """Columns of features: which name things, which say something, how they become numbers."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype, is_numeric_dtype
@@ -10,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skbench._checks import DATES, check_named, kind_of, plain
+from skbench._warnings import warn
 
 ENCODER = "encoder"  # name of the step in front of a regressor
 _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
@@ -82,11 +81,10 @@ def warn_of_numbered_names(X):
     for role in ("model", "topic"):
         name = role_column(X, role)
         if name is not None and is_integer_dtype(X[name]):
-            warnings.warn(
+            warn(
                 f"Column {name!r} of X holds whole numbers, which a regression reads as a "
                 f"quantity: {role} 2 lies between 1 and 3. If they are names, make them text, "
-                f"X.astype({{{name!r}: str}}).",
-                stacklevel=5,
+                f"X.astype({{{name!r}: str}})."
             )
 
 

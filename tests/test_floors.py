@@ -21,6 +21,7 @@ FLOOR = {
     "_progress": 0,
     "_random": 0,
     "_types": 0,
+    "_warnings": -1,
     "_undecided": 0,
     "stats": 0,
     "containers": 1,

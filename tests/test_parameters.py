@@ -160,3 +160,11 @@ def test_the_words():
         skbench.make_items(n_models=np.float64(2.5))
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_model'"):
         skbench.make_items(n_model=2)
+
+
+def test_warnings_name_the_line_of_the_user():
+    items = skbench.make_items(n_models=2, n_topics=4, n_items=9, random_state=0).items
+    with pytest.warns(UserWarning) as caught:
+        skbench.compare_models(items.iloc[5:], "model-0", "model-1")
+        skbench.DirectEstimator().fit([[0.0], [1.0]], [0.5, 0.4], [0.0, 0.1])
+    assert len(caught) > 1 and {warning.filename for warning in caught} == {__file__}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Count, Jobs, Names, RandomState, Rows
+from skbench._warnings import warn
 from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
 from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._sample_size import leave_one_out_losses
@@ -197,10 +197,7 @@ def _judged(candidates, part, seed):
 
 def _warn_of_failures(errors):
     for name, error in errors.items():
-        warnings.warn(
-            f"{name!r} failed on part of the items, so its risk is unknown. {error}",
-            stacklevel=4,
-        )
+        warn(f"{name!r} failed on part of the items, so its risk is unknown. {error}")
 
 
 def _shrinkage_risk(prior_variances, data, prior_mean, reference):

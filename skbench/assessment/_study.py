@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -18,6 +17,7 @@ from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Count, Jobs, Level, Names, OpenShare, Path, RandomState, Rows, Variance
+from skbench._warnings import warn
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates
 from skbench.assessment._population import design, population
@@ -270,17 +270,15 @@ class RepeatedSamplingStudy:
 
     def _warn_of_dropped(self, n_groups):
         if len(self.dropped_):
-            warnings.warn(
+            warn(
                 f"{len(self.dropped_)} of {n_groups} groups are too small for "
                 f"n_items={self.n_items!r} and are left out (see dropped_): "
-                f"{listed(self.dropped_.index, most=3, show=repr)}",
-                stacklevel=3,
+                f"{listed(self.dropped_.index, most=3, show=repr)}"
             )
 
     def _warn_of_failures(self):
         for name, failed in self.failures_.groupby("estimator"):
-            warnings.warn(
+            warn(
                 f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, which are "
-                f"missing for it; the first time with {failed['message'].iloc[0]}",
-                stacklevel=3,
+                f"missing for it; the first time with {failed['message'].iloc[0]}"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Self
 
@@ -17,6 +16,7 @@ from skbench._checks import plain
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import Bounds, Count, Names, Path, RandomState, Rows, Whole
+from skbench._warnings import warn
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past
 from skbench.bank._rows import positions_in
@@ -301,11 +301,10 @@ class ItemBank(BaseEstimator):
             seen.setdefault(hash(column.tobytes()), []).append(name)
         copies = max(seen.values(), key=len)
         if len(copies) > 1:
-            warnings.warn(
+            warn(
                 f"{len(copies)} earlier models gave the same answers throughout, such as "
                 f"{plain(copies[0])!r} and {plain(copies[1])!r}: they count as several. Exclude "
-                "all but one.",
-                stacklevel=4,
+                "all but one."
             )
 
     def __repr__(self):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from skbench._checks import (
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import Bounds, Count, Level, Names, RandomState, Rows
+from skbench._warnings import warn
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
@@ -319,7 +319,7 @@ class UnitLevelModel(BaseEstimator):
         tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
         told = unlike_units(tops)
         if told is not None:
-            warnings.warn(told, stacklevel=3)
+            warn(told)
 
     def _refuse_known(self):
         """Refuse models of the bank."""
@@ -348,11 +348,10 @@ class UnitLevelModel(BaseEstimator):
         unknown = rows.position < 0
         if unknown.any():
             first = plain(rows.item[int(np.argmax(unknown))])
-            warnings.warn(
+            warn(
                 f"The bank lacks the items of {int(unknown.sum())} of {len(unknown)} rows, such as "
                 f"{first!r}: they tell of their topic only, and are not part of the estimates "
-                f"unless population=... says so.{self._nearly_known(rows.item[unknown])}",
-                stacklevel=3,
+                f"unless population=... says so.{self._nearly_known(rows.item[unknown])}"
             )
 
     def _nearly_known(self, items):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import numbers
-import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -18,6 +17,7 @@ from skbench._checks import check_confidence_level, check_whole, check_within, f
 from skbench._files import write_whole
 from skbench._numbers import number, score_form
 from skbench._types import Bounds
+from skbench._warnings import warn
 from skbench.stats.sequential import betting
 
 _FEWEST = 10  # items before anything is called futile
@@ -125,10 +125,9 @@ class Sequential:
         if both[0] <= both[1]:
             self._ends = both
         else:
-            warnings.warn(
+            warn(
                 "The scores contradict earlier ones: their mean has moved beyond chance. Was the "
-                "order of the items random?",
-                stacklevel=3,
+                "order of the items random?"
             )
         if self._verdict == "undecided":
             self._verdict = self._decided(*self._ends)

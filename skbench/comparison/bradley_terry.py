@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from skbench import _checks
 from skbench._parameters import checked
 from skbench._types import Level, Names, Rows
+from skbench._warnings import warn
 from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
 from skbench.comparison.ranks import letters_of, sets_of_verdicts
@@ -174,7 +174,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.unit_ = "votes" if cluster is None else "clusters"
         self._store(found, votes, names)
         for words in self._not_finite():
-            warnings.warn(words, stacklevel=2)
+            warn(words)
         return self
 
     def predict_proba(self, X: Rows) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +11,7 @@ import pandas as pd
 from skbench._checks import check_by, plain, require_columns
 from skbench._parameters import checked
 from skbench._types import Level, Names
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.items.rows import group_labels
 
@@ -117,9 +117,7 @@ def extremes(
             f"draws must be Draws, as of MixedModel().fit(...).sample(1000), got {draws!r:.80}."
         )
     if draws.kind == "bootstrap":
-        warnings.warn(
-            "Extremes of bootstrap draws are biased outward: take posterior draws.", stacklevel=2
-        )
+        warn("Extremes of bootstrap draws are biased outward: take posterior draws.")
     by = [] if by is None else check_by(by)
     labels = pd.MultiIndex.from_product(draws.labels) if len(draws.labels) > 1 else draws.labels[0]
     values = draws.values.reshape(len(draws.values), -1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +13,7 @@ from scipy.stats import t as student_t
 from skbench._checks import listed, plain
 from skbench._parameters import checked
 from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows
+from skbench._warnings import warn
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
@@ -338,10 +338,9 @@ def _refuse_unknown(table, mean, variance):
             f"Model {model} has {what}{where}, and no model has more everywhere, so no spread is "
             f"known. Leave out the {'topic' if where else 'models'}, or add items."
         )
-    warnings.warn(
+    warn(
         f"{unknown.any(axis=1).sum()} of {len(table.models)} models have {what}, such as "
-        f"{model}{where}: their spread is unknown, and they may have any rank.",
-        stacklevel=4,
+        f"{model}{where}: their spread is unknown, and they may have any rank."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import chain, count, islice, product
 from string import ascii_lowercase
@@ -19,6 +18,7 @@ from skbench._checks import (
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import Count, Level, RandomState
+from skbench._warnings import warn
 from skbench.comparison._pairs import FEW_CLUSTERS
 from skbench.containers import Estimate
 from skbench.stats.intervals.moments import satterthwaite_df
@@ -251,10 +251,9 @@ def _pair_df(df, variance, labels):
     if not np.all(freedom >= 1):
         raise ValueError(f"df must be at least 1, got {np.min(freedom):g}.")
     if freedom.min() < FEW_CLUSTERS - 1 and n_models > 1:
-        warnings.warn(
+        warn(
             f"df is as low as {freedom.min():g}, fewer than {FEW_CLUSTERS} clusters: rank sets are "
-            "wide, and rough where scores are skewed.",
-            stacklevel=3,
+            "wide, and rough where scores are skewed."
         )
     if freedom.ndim != 1:
         return np.broadcast_to(freedom, (n_models, n_models))
@@ -357,12 +356,11 @@ def _warn_of_zeros(error, labels):
     """Warn of standard errors of 0."""
     zero = np.flatnonzero(error == 0)
     if zero.size and len(labels) > 1:
-        warnings.warn(
+        warn(
             f"{zero.size} of {len(labels)} models show no spread, such as {labels[zero[0]]!r}: "
             "their standard errors are unknown, and with 0 for them the ranks look more certain "
             "than they are. A smoothed variance, p (1 - p) / n with p = (k + 1) / (n + 2), is "
-            "above 0 at every score.",
-            stacklevel=4,
+            "above 0 at every score."
         )
 
 

@@ -1,6 +1,5 @@
 """The regressor inside: presets, names turned into numbers, seeds, weights."""
 
-import warnings
 from contextlib import contextmanager
 
 import numpy as np
@@ -26,6 +25,7 @@ from skbench._columns import (
     with_indicators,
 )
 from skbench._random import is_frozen, seeded
+from skbench._warnings import warn
 
 _PENALTIES = np.geomspace(0.1, 1000, 9)
 _DEPTHS = (2, 3, 4)
@@ -237,10 +237,9 @@ def fit_regressor(regressor, X, z, weights, rows):
     if weights is not None:
         name = _weight_keyword(regressor)
         if name is None:
-            warnings.warn(
+            warn(
                 f"{type(regressor).__name__} takes no sample_weight, so weight_by_precision "
-                "has no effect on it.",
-                stacklevel=2,
+                "has no effect on it."
             )
         else:
             keywords[name] = weights[rows]

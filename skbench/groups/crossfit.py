@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,6 +20,7 @@ from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
 from skbench._types import AtLeastTwo, Count, RandomState, Table
+from skbench._warnings import warn
 from skbench.groups._regressors import encoded_once, held_out
 
 
@@ -263,9 +263,8 @@ _BAD_SPLITTER = (
 
 def _warn_constant(X, groups):
     if informative_columns(pd.DataFrame(X), groups):
-        warnings.warn(
+        warn(
             "The regressor predicts one constant for all groups, so the features have no effect. "
             "With few groups, lower its minimum leaf size or its regularization. Pass "
-            "regressor='lightgbm' for boosted trees with small leaves.",
-            stacklevel=4,
+            "regressor='lightgbm' for boosted trees with small leaves."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from skbench._checks import (
 from skbench._parameters import checked
 from skbench._types import Bounds as ScoreBounds
 from skbench._types import NonNegative, Table
+from skbench._warnings import warn
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
@@ -257,14 +257,13 @@ class DirectEstimator(GroupEstimator):
         """Warn of groups whose intervals have no width or are not known."""
         known = self.interval_ == "normal" or self.n_ is None
         single = np.zeros(len(self.z_), dtype=bool) if known else self.n_ <= 1
-        warn_of_noiseless(np.where(single, 1, self.sigma2_), stacklevel=5)
+        warn_of_noiseless(np.where(single, 1, self.sigma2_))
         if np.any(single):
-            warnings.warn(
+            warn(
                 f"{int(single.sum())} of {len(single)} groups have a single score (or cluster), "
                 f"such as {plain(self.labels_[np.argmax(single)])!r}: one has no spread, and their "
                 "intervals are unknown (nan). For scores within bounds use "
-                'DirectEstimator(interval="bounded"), or borrow from the others (EmpiricalBayes).',
-                stacklevel=4,
+                'DirectEstimator(interval="bounded"), or borrow from the others (EmpiricalBayes).'
             )
 
     def _require(self, kind, z, n):
@@ -326,11 +325,10 @@ def _warn_of_t(z, sigma2, n):
     few = n < _FEW_ITEMS
     reason = _skewed(z[few], np.sqrt(n[few] * sigma2[few]))
     if reason is not None:
-        warnings.warn(
+        warn(
             f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items, "
             f"and their scores look skewed ({reason}): t intervals may cover far less than they "
-            'say. For scores within bounds DirectEstimator(interval="bounded") keeps its level.',
-            stacklevel=5,
+            'say. For scores within bounds DirectEstimator(interval="bounded") keeps its level.'
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.linalg import qr
 
 from skbench._columns import indicator_encoder, nominal_columns, warn_of_numbered_names
 from skbench._types import NonNegative
+from skbench._warnings import warn
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
@@ -122,10 +122,9 @@ class FayHerriot(GroupEstimator):
         coefficients[self._kept] = fit.beta
         self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
         if self.prior_variance_ == 0:
-            warnings.warn(
+            warn(
                 f"The prior variance ({self.method}) is estimated as 0: every estimate is the "
-                'regression alone. method="adjusted-ml" is never 0.',
-                stacklevel=3,
+                'regression alone. method="adjusted-ml" is never 0.'
             )
 
     def _check_size(self, n_groups, n_kept, n_columns):
@@ -136,10 +135,9 @@ class FayHerriot(GroupEstimator):
                 "EmpiricalBayes with a regularised regressor."
             )
         if n_kept < n_columns:
-            warnings.warn(
+            warn(
                 f"{n_columns - n_kept} of {n_columns} columns of the design are collinear with "
-                "others and get the coefficient 0.",
-                stacklevel=4,
+                "others and get the coefficient 0."
             )
 
     def _fitted_value(self):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
 
 from skbench._types import NonNegative
+from skbench._warnings import warn
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
@@ -95,10 +95,9 @@ class JamesStein(GroupEstimator):
         fit = shrinkage.james_stein(self.z_, variance, self.center)
         self.center_, self.shrinkage_factor_, self._degrees = fit
         if self._degrees <= 0:
-            warnings.warn(
+            warn(
                 f"James-Stein needs at least {len(self.z_) + 1 - self._degrees} groups, got "
-                f"{len(self.z_)}: nothing is shrunk.",
-                stacklevel=3,
+                f"{len(self.z_)}: nothing is shrunk."
             )
             warn_of_noiseless(self.sigma2_)
 

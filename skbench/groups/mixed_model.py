@@ -20,6 +20,7 @@ from skbench._population import of_population
 from skbench._progress import counter
 from skbench._random import as_generator
 from skbench._types import Count, NonNegative, RandomState
+from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
@@ -240,11 +241,10 @@ class MixedModel(GroupEstimator):
         self.topic_outlier_probability_ = pd.Series(found.outliers.topic, index=self.topics_)
         self.n_iter_ = found.n_iter
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"The mixed model did not converge in {found.n_iter} rounds: the results are those "
                 "of the last, which still moved. Look at groups with very many items.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _moments(self, law):
@@ -276,10 +276,7 @@ class MixedModel(GroupEstimator):
         value, variance = self._toward(self._mean, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
-            warnings.warn(
-                f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.",
-                stacklevel=4,
-            )
+            warn(f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.")
 
     def _toward(self, own, direct):
         return (1 - self.direct_weight_) * own + self.direct_weight_ * direct

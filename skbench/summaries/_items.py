@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 from typing import Literal
 
@@ -13,6 +12,7 @@ import pandas as pd
 from skbench._checks import check_by, plain, require_columns
 from skbench._parameters import checked
 from skbench._types import Names, OpenBounds, Path, Rows, Variance
+from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of
 from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
@@ -212,11 +212,10 @@ def _fetched(frame, columns, n_rows, noisy, correlates):
     if rows is None:
         left_out = ["how far groups differ in spread"] * noisy
         left_out += ["how errors of models on shared items correlate"] * correlates
-        warnings.warn(
+        warn(
             f"More rows than are fetched into memory: {' and '.join(left_out)} is not estimated, "
             "and estimators take every variance as it is and errors as independent. Pass the rows "
-            "as a frame in memory to have it.",
-            stacklevel=4,
+            "as a frame in memory to have it."
         )
     return rows
 
@@ -274,11 +273,10 @@ def _clustered(sums, z, item_sigma2, weight):
             "if they may count as independent."
         )
     if single.any():
-        warnings.warn(
+        warn(
             f"{int(single.sum())} of {len(single)} groups have one cluster, the first is "
             f"{sums.labels[int(np.argmax(single))]!r}: their sampling variance borrows the design "
-            "effect of the other groups, and they get no t interval.",
-            stacklevel=4,
+            "effect of the other groups, and they get no t interval."
         )
     # No spread between clusters is no proof of no noise: borrow the design effect.
     known = fit.variance > 0
@@ -293,11 +291,10 @@ def _clustered(sums, z, item_sigma2, weight):
 
 def _warn_of_unknown_variances(sigma2, score):
     if np.isnan(sigma2).all():
-        warnings.warn(
+        warn(
             f"No group has two different values of {score!r}, so nothing tells how noisy their "
             "means are: the sampling variances are unknown (nan), and estimators refuse them. "
-            "Give the scores of single items, or a sigma2 of your own.",
-            stacklevel=3,
+            "Give the scores of single items, or a sigma2 of your own."
         )
 
 
@@ -309,8 +306,7 @@ def _warn_of_missing_groups(labels):
     # Nested columns (a category and its subjects) are not meant to be crossed.
     if 0 < len(missing) <= len(labels):
         shown = ", ".join(map(str, missing[:3])) + (", ..." if len(missing) > 3 else "")
-        warnings.warn(
+        warn(
             f"{len(missing)} of {len(full)} combinations of {', '.join(map(repr, labels.names))} "
-            f"have no items and get no estimate: {shown}",
-            stacklevel=3,
+            f"have no items and get no estimate: {shown}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from skbench._checks import check_column, check_same_index, listed, of_one_type,
 from skbench._parameters import checked
 from skbench._types import Table
 from skbench._undecided import Undecided
+from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.rows import as_frame, refuse_missing, refuse_unhashable
 from skbench.stats.intervals.binomial import sampling_variance
@@ -116,7 +116,7 @@ def group_metrics(
         raise ValueError(f"{text}: there is nothing to estimate.")
     if unknown.any():
         named = listed(labels[unknown], most=10)
-        warnings.warn(f"{text}, which are left out: {named}.", stacklevel=2)
+        warn(f"{text}, which are left out: {named}.")
     labels = labels[~unknown]
     sampling = Sampling("continuous", bounds=(0, 1)) if metric in ("f1", "auc") else Sampling()
     return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers[~unknown])

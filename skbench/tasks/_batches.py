@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._parameters import checked
 from skbench._types import Level, Weights
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.tasks._task_weights import task_weights
 from skbench.tasks.aggregate import aggregate
@@ -67,11 +67,10 @@ class DrawnTasks:
         alike = (found.low == found.high) & (self._draw_kind == "bootstrap")
         if not alike.any():
             return found
-        warnings.warn(
+        warn(
             f"{alike.sum()} of {len(alike)} models scored alike on all items, such as "
             f"{self.models_[int(np.argmax(alike))]!r}: their draws are all alike, and their "
-            "intervals unknown (nan). HierarchicalBetaBinomial has intervals for them.",
-            stacklevel=2,
+            "intervals unknown (nan). HierarchicalBetaBinomial has intervals for them."
         )
         names = ("low", "high", "standard_error")
         return replace(

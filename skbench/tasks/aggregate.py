@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import DrawSource, PerTask, RandomState, Weights
+from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.stats import ranking
 from skbench.stats.scales.aggregation import category_weights, normalized
@@ -138,11 +138,10 @@ def normalize_scores(
     _, tasks = _model_task_labels(draws)
     if isinstance(bounds, str):
         low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
-        warnings.warn(
+        warn(
             f"The bounds are the smallest and largest of {len(draws.values)} draws of "
             f"{len(draws.labels[0])} models: they move with both numbers. For a lasting scale pass "
-            "bounds=(chance level, best score).",
-            stacklevel=2,
+            "bounds=(chance level, best score)."
         )
     else:
         low, high = (per_task(bound, tasks, "bounds") for bound in bounds)

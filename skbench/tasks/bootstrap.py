@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from skbench._checks import are_counts
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import Count, RandomState, Rows, Weights
+from skbench._warnings import warn
 from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.tasks._batches import DrawnTasks
@@ -292,8 +292,7 @@ def _warn_of_no_spread(sigma2, models, tasks):
         (np.isnan(sigma2), "have a single item or cluster, and their draws are nan"),
     ]:
         if found.any():
-            warnings.warn(
+            warn(
                 f"{cells(found, models, tasks)} {what}; for 0/1 scores HierarchicalBetaBinomial "
-                "borrows from the other tasks.",
-                stacklevel=4,
+                "borrows from the other tasks."
             )

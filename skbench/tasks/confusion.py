@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
@@ -14,6 +13,7 @@ from skbench._checks import floats, require_columns
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import Count, Distribution, Positive, RandomState
+from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.stats.resampling.confusion import (
     METRICS,
@@ -168,10 +168,9 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         self._keep(np.median(chains.concentration, axis=(0, 1)))
         worst = np.nanmax(r_hat(np.log(chains.concentration)))
         if worst > _R_HAT:
-            warnings.warn(
+            warn(
                 f"The chains of the concentrations disagree, R-hat {worst:.3f}. Take more draws, "
-                "or a prior that says more.",
-                stacklevel=3,
+                "or a prior that says more."
             )
         return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 

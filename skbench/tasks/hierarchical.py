@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -17,6 +16,7 @@ from skbench._checks import plain
 from skbench._parameters import checked
 from skbench._random import as_generator
 from skbench._types import Count, Level, RandomState, Weights
+from skbench._warnings import warn
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior
 from skbench.tasks._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
@@ -223,23 +223,21 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         self.diagnostics_ = pd.DataFrame(posterior.diagnostics, models)
         problem = posterior.problem(models)
         if problem:
-            warnings.warn(problem, stacklevel=3)
+            warn(problem)
         return self
 
     def _warn_of_data(self):
         if len(self.tasks_) == 1:
-            warnings.warn(
+            warn(
                 f"There is one task, {plain(self.tasks_[0])!r}: it tells almost nothing of how "
-                "accuracies vary over tasks, so the prior of a and b stays as it is.",
-                stacklevel=3,
+                "accuracies vary over tasks, so the prior of a and b stays as it is."
             )
         typical = np.median(self.n_)
         if names_exponential(self.prior) and typical < _FEW_ITEMS:
-            warnings.warn(
+            warn(
                 f'prior="exponential" takes it that tasks are alike, and tasks with {typical:g} '
                 "items, the median here, cannot refute it: accuracies of single tasks may be worse "
-                'than k / n. Use prior="uniform", or look at prior_sensitivity().',
-                stacklevel=3,
+                'than k / n. Use prior="uniform", or look at prior_sensitivity().'
             )
 
     def prior_sensitivity(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -13,6 +12,7 @@ import pandas as pd
 
 from skbench._parameters import checked
 from skbench._types import Level
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.ranking import multiplicity
@@ -123,8 +123,7 @@ def _warn_of_thin_tails(n_draws, level):
     expected = round(n_draws * (1 - level) / 2, 6)
     if expected < _FEWEST_IN_TAIL:
         needed = int(np.ceil(round(2 * _FEWEST_IN_TAIL / (1 - level), 3)))
-        warnings.warn(
+        warn(
             f"Only {expected:.2g} of {n_draws} draws are expected beyond each end of a "
-            f"{100 * level:.5g}% interval. Take at least {needed} draws, or compare fewer pairs.",
-            stacklevel=3,
+            f"{100 * level:.5g}% interval. Take at least {needed} draws, or compare fewer pairs."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import plain
 from skbench._parameters import checked
 from skbench._types import Level
+from skbench._warnings import warn
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import normal_interval, t_interval
 from skbench.tasks._runs import run_moments
@@ -99,10 +99,9 @@ class RepeatedRuns(BaseEstimator):
             )
         alike = moments.index[(moments["variance"] == 0) | (moments["n"] == 1)]
         if len(alike):
-            warnings.warn(
+            warn(
                 f"{len(alike)} of {len(moments)} have one run, or the same score in every run, "
-                f"such as {plain(alike[0])!r}: nothing tells how far others would be.",
-                stacklevel=2,
+                f"such as {plain(alike[0])!r}: nothing tells how far others would be."
             )
         self.moments_ = moments.drop(columns="n_missing")
         self.labels_ = self.moments_.index

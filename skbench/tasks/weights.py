@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Self
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import are_counts, require_columns
 from skbench._parameters import checked
 from skbench._types import Correlation, Count, DrawSource, Level, NonNegative
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.means import normal_interval
@@ -300,10 +300,9 @@ def _variances(table):
         )
     certain = sigma2 == 0
     if certain.any():
-        warnings.warn(
+        warn(
             f"{cells(certain, table.models, table.tasks)} have a sampling variance of 0: leads "
-            "look more certain than they are. Smoothed variances are above 0 at every score.",
-            stacklevel=3,
+            "look more certain than they are. Smoothed variances are above 0 at every score."
         )
     return sigma2
 

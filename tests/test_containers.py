@@ -258,14 +258,8 @@ def test_one_draw_has_no_standard_error():
     assert np.isnan(draws.interval().standard_error).all()
 
 
-def test_draws_refuse_a_level_in_percent():
-    draws = Draws([[1.0, 2.0]], pd.Index(["A", "B"]), "bootstrap")
-    with pytest.raises(ValueError):
-        draws.interval(95)
 
 
 def test_draws_refuse_labels_that_do_not_fit():
     with pytest.raises(ValueError):
         Draws(np.zeros((4, 3)), pd.Index(["a", "b"]), "bootstrap")
-    with pytest.raises(ValueError):
-        Draws(np.zeros((4, 2)), pd.Index(["a", "b"]), "jackknife")

@@ -571,7 +571,6 @@ def test_missing_and_double_cells_are_named():
     "parameters, message",
     [
         ({"prior": stats.expon()}, "pair of frozen scipy"),
-        ({"prior": "flat"}, "must be 'uniform', 'exponential' or a pair"),
         ({"prior": {"ada": "uniform", "bob": None}}, r"prior\['bob'\] must be"),
         ({"prior": (stats.poisson(3), stats.expon())}, "no frozen continuous"),
         ({"prior": (stats.uniform(-2, 1), stats.expon())}, "probability above 0"),

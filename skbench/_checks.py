@@ -1,7 +1,6 @@
 """Input validation of every room, and the words of its errors, in one place."""
 
 import numbers
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -232,11 +231,6 @@ def are_named(estimators):
 
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
-    if not isinstance(by, str) and not isinstance(by, Iterable):
-        raise TypeError(
-            f"by must be the name of a column or a list of names, got {by!r}. Pass the columns "
-            'that define the groups, such as by=["model", "topic"].'
-        )
     names = [by] if isinstance(by, str) else list(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(

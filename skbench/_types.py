@@ -9,7 +9,9 @@ import pandas as pd
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
-from skbench._parameters import Ends, Range
+from skbench._parameters import Ends, Range, checked
+
+__all__ = ["checked"]
 
 
 class Estimator(Protocol):
@@ -40,6 +42,7 @@ class Study(Protocol):
         """One row per estimator."""
 
 
+@runtime_checkable
 class DrawSource(Protocol):
     """A fitted estimator that hands out its draws in batches."""
 

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from skbench._checks import (
     require_columns,
 )
-from skbench._parameters import checked
 from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
-from skbench._types import Bounds, Count, Labels, Level
+from skbench._types import Bounds, Count, Labels, Level, checked
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.intervals.moderated import VarianceNoise
 from skbench.stats.shrinkage.sample_size import SampleSizeRatio

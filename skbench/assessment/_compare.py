@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 
 from skbench._checks import check_option
-from skbench._parameters import checked
 from skbench._random import as_generator, seeded
-from skbench._types import AtLeastTwo, Count, Jobs, Level, Names, RandomState, Rows
+from skbench._types import AtLeastTwo, Count, Jobs, Level, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups, told
 from skbench.assessment._risk import split_risk
 from skbench.assessment._risk_comparison import RiskComparison

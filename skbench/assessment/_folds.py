@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_consistent_length
 
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import AtLeastTwo, RandomState, Table
+from skbench._types import AtLeastTwo, RandomState, Table, checked
 
 
 @checked

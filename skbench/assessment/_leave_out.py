@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skbench._checks import require_columns
-from skbench._parameters import checked
-from skbench._types import AtLeastTwo, Count, Estimator, Jobs, Names, RandomState, Rows
+from skbench._types import AtLeastTwo, Count, Estimator, Jobs, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups
 from skbench.assessment._risk import split_risk
 from skbench.assessment._splits import Data

@@ -10,10 +10,9 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from skbench._checks import check_column, check_option, check_same_index
-from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import AtLeastTwo, Count, Jobs, Names, RandomState, Rows
+from skbench._types import AtLeastTwo, Count, Jobs, Names, RandomState, Rows, checked
 from skbench._warnings import warn
 from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
 from skbench.assessment._risk_comparison import RiskComparison

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
-from skbench._types import Level, NonNegative
+from skbench._types import Level, NonNegative, checked
 from skbench.stats.shrinkage import sample_size
 
 if TYPE_CHECKING:

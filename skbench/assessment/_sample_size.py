@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._parameters import checked
-from skbench._types import Estimator, Level
+from skbench._types import Estimator, Level, checked
 from skbench.containers import GroupSummary
 from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial

@@ -13,10 +13,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
 from skbench._checks import listed
-from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Count, Jobs, Level, Names, OpenShare, Path, RandomState, Rows, Variance
+from skbench._types import (
+    Count,
+    Jobs,
+    Level,
+    Names,
+    OpenShare,
+    Path,
+    RandomState,
+    Rows,
+    Variance,
+    checked,
+)
 from skbench._warnings import warn
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates

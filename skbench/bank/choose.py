@@ -9,9 +9,8 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Count, RandomState
+from skbench._types import Count, RandomState, checked
 from skbench.bank._rows import PROBABILITY
 from skbench.bank.item_bank import ItemBank
 from skbench.stats.item_response.sampling import allocate, imbalance, systematic_sample

@@ -13,9 +13,8 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import plain
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Bounds, Count, Names, Path, RandomState, Rows, Whole
+from skbench._types import Bounds, Count, Names, Path, RandomState, Rows, Whole, checked
 from skbench._warnings import warn
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Count, Level, Positive, RandomState
+from skbench._types import Count, Level, Positive, RandomState, checked
 from skbench.bank.choose import choose_items
 from skbench.bank.item_bank import ItemBank
 from skbench.bank.unit_level import UnitLevelModel

@@ -16,9 +16,8 @@ from skbench._checks import (
     check_within,
     plain,
 )
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Bounds, Count, Level, Names, RandomState, Rows
+from skbench._types import Bounds, Count, Level, Names, RandomState, Rows, checked
 from skbench._warnings import warn
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
@@ -280,7 +279,7 @@ class UnitLevelModel(BaseEstimator):
 
     def _levels(self, by):
         """Names of columns asked for, and whether they are those of models or topics."""
-        by = check_by(by if isinstance(by, str) else list(by))
+        by = check_by(by)
         levels = {self.model: "model", self.topic: "topic"}
         if not set(by) <= set(levels):
             raise ValueError(f"by must name {self.model!r}, {self.topic!r} or both, got {by!r}.")

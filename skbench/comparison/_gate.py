@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
-from skbench._parameters import Range, checked
-from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Range, Rows, checked
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
 from skbench.stats.ranking import noninferiority

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
-from skbench._parameters import checked
-from skbench._types import Count, Level, Names, Rows
+from skbench._types import Count, Level, Names, Rows, checked
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison.compare import compare_models
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate, GroupSummary

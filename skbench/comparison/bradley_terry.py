@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skbench import _checks
-from skbench._parameters import checked
-from skbench._types import Level, Names, Rows
+from skbench._types import Level, Names, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_by, plain, require_columns
-from skbench._parameters import checked
-from skbench._types import Level, Names
+from skbench._types import Level, Names, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.items.rows import group_labels
@@ -112,10 +111,8 @@ def extremes(
     best       0.8  0.7   0.9
     gap        0.6  0.5   0.8
     """
-    if not isinstance(draws, Draws) or not draws.labels or not draws.values.size:
-        raise TypeError(
-            f"draws must be Draws, as of MixedModel().fit(...).sample(1000), got {draws!r:.80}."
-        )
+    if not draws.labels or not draws.values.size:
+        raise ValueError(f"draws hold nothing to compare: {draws!r}.")
     if draws.kind == "bootstrap":
         warn("Extremes of bootstrap draws are biased outward: take posterior draws.")
     by = [] if by is None else check_by(by)

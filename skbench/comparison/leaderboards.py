@@ -11,8 +11,7 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from skbench._checks import listed, plain
-from skbench._parameters import checked
-from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (

@@ -7,8 +7,7 @@ from typing import Literal
 
 from scipy.optimize import brentq
 
-from skbench._parameters import checked
-from skbench._types import AtLeastOne, Count, Level, NonNegative, OpenShare
+from skbench._types import AtLeastOne, Count, Level, NonNegative, OpenShare, checked
 from skbench.stats.ranking import power as formulas
 
 

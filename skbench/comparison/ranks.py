@@ -15,9 +15,8 @@ from skbench._checks import (
     check_column,
     check_same_index,
 )
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Count, Level, RandomState
+from skbench._types import Count, Level, RandomState, checked
 from skbench._warnings import warn
 from skbench.comparison._pairs import FEW_CLUSTERS
 from skbench.containers import Estimate

@@ -15,10 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from skbench._checks import require_columns
-from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Count, Jobs, RandomState
+from skbench._types import Count, Jobs, RandomState, checked
 from skbench.datasets._data import ItemData
 from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 from skbench.items.rows import refuse_missing

@@ -9,9 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from skbench._parameters import Range, checked
 from skbench._random import as_generator
-from skbench._types import Count, NonNegative, OpenShare, RandomState
+from skbench._types import Count, NonNegative, OpenShare, RandomState, Range, checked
 from skbench.datasets._data import ItemData, counts_of, item_ids, numbered
 
 _VERDICTS = np.array(["n", "y", "u"], object)

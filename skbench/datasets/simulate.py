@@ -9,9 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from skbench._parameters import Range, checked
 from skbench._random import as_generator
-from skbench._types import Count, NonNegative, RandomState, Share
+from skbench._types import Count, NonNegative, RandomState, Range, Share, checked
 from skbench.datasets._data import ItemData, counts_of, item_ids, numbered
 
 # Variance of a continuous score around its mean p is p (1 - p) / (1 + this).

@@ -41,12 +41,7 @@ def settled_sampling(estimator, sampling, X, sigma2, given, groups):
 
 
 def _check(sampling, z, sigma2, n, labels):
-    """Refuse what is no `Sampling`, or sizes that its clusters exclude; warn of contradictions."""
-    if not isinstance(sampling, Sampling):
-        raise TypeError(
-            f"sampling must be a skbench.containers.Sampling, got {type(sampling).__name__}. "
-            "summarize_items gives one, as the attribute sampling of its result."
-        )
+    """Refuse sizes that the clusters of a `Sampling` exclude; warn of contradictions."""
     if n is None:
         warn(
             "n is missing, so direct estimates are taken for normal with sigma2 as it is, not for "

@@ -20,9 +20,8 @@ from skbench._checks import (
     check_sigma2,
     check_sizes,
 )
-from skbench._parameters import checked
 from skbench._population import finite_population
-from skbench._types import Level, Table
+from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import settled_sampling
 from skbench.groups._degenerate import warn_of_risk

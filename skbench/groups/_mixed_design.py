@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, plain
+from skbench._checks import plain
 from skbench._columns import FeatureTable, Levels, feature_columns, named_column, refuse_unreadable
 from skbench._warnings import warn
 from skbench.stats import mixed
@@ -66,8 +66,7 @@ class MixedDesign:
     def _learned_kernels(self, kernels, X):
         """Which columns are features, and the kernels of these."""
         columns = [] if kernels is None else kernels
-        if isinstance(columns, str) or not np.iterable(columns):
-            check_option("kernels", kernels, ("auto",))
+        if isinstance(columns, str):
             refuse_unreadable(X)
             names = [self._named_models.column, self.topics.column]
             columns = feature_columns(X, names, self.topics.codes)

@@ -13,7 +13,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
-from skbench._checks import check_option
 from skbench._columns import (
     ENCODER,
     NumberedColumns,
@@ -166,7 +165,6 @@ def prepared_regressor(regressor, X, groups, seed):
     warn_of_numbered_names(X)
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
-        check_option("regressor", preset, _PRESETS)
         refuse_unreadable(X)
         nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
         regressor = _PRESETS[preset]()

@@ -16,10 +16,9 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named
 from skbench._columns import informative_columns
-from skbench._parameters import checked
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
-from skbench._types import AtLeastTwo, Count, RandomState, Table
+from skbench._types import AtLeastTwo, Count, RandomState, Table, checked
 from skbench._warnings import warn
 from skbench.groups._regressors import encoded_once, held_out
 

@@ -18,9 +18,8 @@ from skbench._checks import (
     check_within,
     plain,
 )
-from skbench._parameters import checked
 from skbench._types import Bounds as ScoreBounds
-from skbench._types import NonNegative, Table
+from skbench._types import NonNegative, Table, checked
 from skbench._warnings import warn
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator

@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skbench._checks import are_counts
-from skbench._parameters import Range, checked
 from skbench._random import as_generator
 from skbench._types import (
     AtLeastTwo,
@@ -21,7 +20,9 @@ from skbench._types import (
     Jobs,
     NonNegative,
     RandomState,
+    Range,
     Splitter,
+    checked,
 )
 from skbench.containers import UNLESS_SKEWED
 from skbench.groups._base import Bounds, GroupEstimator

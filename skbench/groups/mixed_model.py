@@ -15,11 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import are_counts
-from skbench._parameters import checked
 from skbench._population import of_population
 from skbench._progress import counter
 from skbench._random import as_generator
-from skbench._types import Count, NonNegative, RandomState
+from skbench._types import Count, NonNegative, RandomState, checked
 from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.groups._base import Bounds, GroupEstimator

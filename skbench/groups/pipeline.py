@@ -17,8 +17,7 @@ from skbench._checks import (
     check_population,
     check_same_index,
 )
-from skbench._parameters import checked
-from skbench._types import Level, Table
+from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics
 from skbench.groups._features import as_pandas

@@ -14,8 +14,7 @@ from skbench._columns import (
     refuse_unreadable,
     warn_of_numbered_names,
 )
-from skbench._parameters import checked
-from skbench._types import AtLeastTwo, Count, Jobs, NonNegative, RandomState
+from skbench._types import AtLeastTwo, Count, Jobs, NonNegative, RandomState, checked
 from skbench.groups._base import Bounds
 from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._group_lasso import (

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._parameters import checked
-from skbench._types import Level
+from skbench._types import Level, checked
 from skbench.plot import _rows, _study, _style
 
 

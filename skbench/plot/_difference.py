@@ -9,8 +9,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
-from skbench._types import Count
+from skbench._types import Count, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
+from skbench._types import checked
 from skbench.plot import _style
 
 if TYPE_CHECKING:

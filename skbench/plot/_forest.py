@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from skbench._checks import check_option
-from skbench._parameters import checked
-from skbench._types import Count, Labels
+from skbench._types import Count, Labels, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
-from skbench._parameters import checked
-from skbench._types import Count, Labels, RankSets
+from skbench._types import Count, Labels, RankSets, checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 

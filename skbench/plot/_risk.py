@@ -8,8 +8,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
-from skbench._types import Level
+from skbench._types import Level, checked
 from skbench.plot import _study, _style
 from skbench.stats.intervals.means import normal_interval
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option, require_columns
-from skbench._parameters import checked
-from skbench._types import Count, Labels
+from skbench._types import Count, Labels, checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter
 
-from skbench._parameters import checked
+from skbench._types import checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 

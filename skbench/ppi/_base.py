@@ -18,8 +18,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbench._checks import check_same_index
-from skbench._parameters import checked
-from skbench._types import Level, Positive, Table
+from skbench._types import Level, Positive, Table, checked
 from skbench.containers import Estimate
 from skbench.items.ranges import bounds_of
 from skbench.ppi._calibrated import group_cells, lines_with_mean

@@ -11,9 +11,8 @@ import pandas as pd
 
 from skbench._checks import plain, require_columns
 from skbench._columns import with_winners
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Level, Names, RandomState, Rows
+from skbench._types import Level, Names, RandomState, Rows, checked
 from skbench.items.rows import as_frame
 from skbench.ppi import _figures
 from skbench.ppi._verdicts import has_enough_labels

@@ -13,8 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_same_index
-from skbench._parameters import checked
-from skbench._types import Estimator, Level, RandomState, Table
+from skbench._types import Estimator, Level, RandomState, Table, checked
 from skbench.containers import Estimate, GroupSummary, Sampling
 from skbench.ppi._base import cut, effective_sample_size, score_bounds
 from skbench.ppi._data import column_names, row_moments

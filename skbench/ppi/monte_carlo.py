@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_option, check_same_index
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import AtLeastTwo, Level, RandomState
+from skbench._types import AtLeastTwo, Level, RandomState, checked
 from skbench.containers import Draws, Estimate
 from skbench.ppi._data import label_column
 from skbench.ppi.parameters import kept

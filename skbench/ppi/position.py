@@ -11,8 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from skbench._checks import plain, require_columns
-from skbench._parameters import checked
-from skbench._types import Level, Rows
+from skbench._types import Level, Rows, checked
 from skbench.items.rows import as_frame
 
 

@@ -11,8 +11,7 @@ import pandas as pd
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.tree import DecisionTreeRegressor
 
-from skbench._parameters import checked
-from skbench._types import Bounds, Count, Estimator
+from skbench._types import Bounds, Count, Estimator, checked
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     PPIEstimator,

@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias, Unpack
 
 import pandas as pd
 
-from skbench._checks import check_option, listed
-from skbench._parameters import checked
-from skbench._types import Names, Path, Paths, ReadOptions
+from skbench._checks import listed
+from skbench._types import Names, Path, Paths, ReadOptions, checked
 from skbench.items.roles import labels_alike
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
@@ -206,8 +205,6 @@ def read_with_notes(
     >>> rows.notes[-1]
     '1 of 4 scores are blank: dropped, not counted as wrong'
     """
-    if format is not None:
-        check_option("format", format, TITLES)
     wanted = Options(**options)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
     paths = [FilePath(one) for one in paths]

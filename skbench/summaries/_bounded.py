@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skbench._checks import check_by, check_within, require_columns
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Bounds, Level, Names, RandomState, Rows
+from skbench._types import Bounds, Level, Names, RandomState, Rows, checked
 from skbench.containers import Estimate
 from skbench.items.rows import SCORE, checked_scores, collected, group_labels, opened
 from skbench.stats.intervals import means

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import AtLeastTwo, Count, Names, RandomState, Rows, Transformer
+from skbench._types import AtLeastTwo, Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import refuse_missing
 from skbench.summaries._embeddings import item_columns, item_embedding
 

@@ -7,8 +7,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from skbench._checks import check_by, require_columns
-from skbench._parameters import checked
-from skbench._types import Count, Names, RandomState, Rows, Transformer
+from skbench._types import Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import collected, opened, refuse_missing
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, require_columns
-from skbench._parameters import checked
-from skbench._types import Names, Rows
+from skbench._types import Names, Rows, checked
 from skbench.items.rows import SCORE, as_frame, checked_scores, refuse_unhashable
 from skbench.stats.clusters import item_correlation as correlations
 

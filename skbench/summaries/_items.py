@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_by, plain, require_columns
-from skbench._parameters import checked
-from skbench._types import Names, OpenBounds, Path, Rows, Variance
+from skbench._types import Names, OpenBounds, Path, Rows, Variance, checked
 from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of

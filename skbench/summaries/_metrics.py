@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skbench._checks import check_column, check_same_index, listed, of_one_type, plain
-from skbench._parameters import checked
-from skbench._types import Table
+from skbench._types import Table, checked
 from skbench._undecided import Undecided
 from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling

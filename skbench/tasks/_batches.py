@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._parameters import checked
-from skbench._types import Level, Weights
+from skbench._types import Level, Weights, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.tasks._task_weights import task_weights

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import DrawSource, PerTask, RandomState, Weights
+from skbench._types import DrawSource, PerTask, RandomState, Weights, checked
 from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.stats import ranking
@@ -318,12 +317,10 @@ def _masked_product(values, w):
 
 def _model_task_labels(draws):
     """Labels of the models and of the tasks, after checking that there are both."""
-    if isinstance(draws, Draws) or hasattr(draws, "iter_draws"):
-        labels = draws.labels
-        if len(labels) == 2:
-            return labels
+    labels = draws.labels
+    if len(labels) != 2:
         raise TypeError(
             f"These draws have {len(labels)} axes of labels, not the two of models and tasks. Pass "
             "the draws_ of a TaskBootstrap or HierarchicalBetaBinomial."
         )
-    raise TypeError(f"Pass Draws or a fitted TaskBootstrap, got {type(draws).__name__}.")
+    return labels

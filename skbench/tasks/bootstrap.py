@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import are_counts
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Count, RandomState, Rows, Weights
+from skbench._types import Count, RandomState, Rows, Weights, checked
 from skbench._warnings import warn
 from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance

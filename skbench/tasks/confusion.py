@@ -10,9 +10,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from skbench._checks import floats, require_columns
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Count, Distribution, Positive, RandomState
+from skbench._types import Count, Distribution, Positive, RandomState, checked
 from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.stats.resampling.confusion import (

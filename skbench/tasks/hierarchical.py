@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import plain
-from skbench._parameters import checked
 from skbench._random import as_generator
-from skbench._types import Count, Level, RandomState, Weights
+from skbench._types import Count, Level, RandomState, Weights, checked
 from skbench._warnings import warn
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior

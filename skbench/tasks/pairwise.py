@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._parameters import checked
-from skbench._types import Level
+from skbench._types import Level, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import plain, require_columns
-from skbench._parameters import checked
-from skbench._types import Level
+from skbench._types import Level, checked
 from skbench.containers import Estimate
 from skbench.stats.ranking.rank_scores import (
     pooled_rank_scores,

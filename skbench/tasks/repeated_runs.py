@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import plain
-from skbench._parameters import checked
-from skbench._types import Level
+from skbench._types import Level, checked
 from skbench._warnings import warn
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import normal_interval, t_interval

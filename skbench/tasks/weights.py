@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import are_counts, require_columns
-from skbench._parameters import checked
-from skbench._types import Correlation, Count, DrawSource, Level, NonNegative
+from skbench._types import Correlation, Count, DrawSource, Level, NonNegative, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.binomial import sampling_variance

@@ -174,7 +174,6 @@ REFUSED = [
     (MixedModel(topic="subject"), {}, "topic='subject' names a column that X lacks"),
     (MixedModel(kernels=["lenght"]), {}, "'lenght', which X lacks"),
     (MixedModel(kernels=["x"]), {"X": np.ones((60, 1)), "groups": None}, "X is an array of 1 col"),
-    (MixedModel(kernels=[1]), {"X": np.ones((60, 1)), "groups": None}, "X is an array of 1 col"),
     (MixedModel(), {"groups": np.repeat([0, 1], 30)}, "groups contradict column 'topic'"),
     (MixedModel(), {"X": TWICE, "groups": None}, "'A'.*'t0'.*prompt"),
     (MixedModel(), {"X": PROMPTS, "groups": None}, "one topic or model of each combination"),

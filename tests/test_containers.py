@@ -55,10 +55,10 @@ def test_summary_without_features_has_a_constant():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"z": [0.5]}, r"z has shape \(1,\), but there are 2 labels"),
+        ({"z": [0.5]}, "z has 1 entries, but labels has 2 rows"),
         ({"sampling": Sampling(items_shared=True)}, "items_shared=True, but groups.* are missing"),
         ({"groups": ["a", "b"], "sampling": Sampling()}, "items_shared=False, but .* are given"),
-        ({"X": pd.DataFrame({"a": [1]})}, "X has 1 rows but there are 2 labels"),
+        ({"X": pd.DataFrame({"a": [1]})}, "X has 1 entries, but labels has 2 rows"),
     ],
 )
 def test_summary_refuses(changed, message):
@@ -256,8 +256,6 @@ def test_draws_interval_on_two_axes():
 def test_one_draw_has_no_standard_error():
     draws = Draws([[1.0, 2.0]], pd.Index(["A", "B"]), "bootstrap")
     assert np.isnan(draws.interval().standard_error).all()
-
-
 
 
 def test_draws_refuse_labels_that_do_not_fit():

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
+from skbench._checks import check_bank
 from skbench._random import as_generator
 from skbench._types import Count, RandomState, checked
 from skbench.bank._rows import PROBABILITY
@@ -86,7 +86,7 @@ def choose_items(
     >>> chosen["inclusion_probability"].tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
-    check_is_fitted(bank)
+    check_bank(bank)
     n_bank = len(bank.items_)
     if n_items > n_bank:
         raise ValueError(f"n_items is {n_items}, but the bank has {n_bank} items only.")

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
+from skbench._checks import check_bank
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Count, Level, Positive, RandomState, checked
@@ -73,7 +73,7 @@ def items_needed(
     Raises
     ------
     ValueError
-        If the half width is not positive, or the bank has one model.
+        If the half width is not positive, or the bank has one model or too few items.
 
     Notes
     -----
@@ -91,7 +91,7 @@ def items_needed(
     >>> 20 <= found.n_items <= 200
     True
     """
-    check_is_fitted(bank)
+    check_bank(bank)
     if len(bank.models_) < 2:
         raise ValueError("The bank has one model: take one out, and nothing is left to learn from.")
     rng = as_generator(random_state)
@@ -101,6 +101,11 @@ def items_needed(
     tried = np.unique(order[np.round(places).astype(int)])
     for model in steps(tried, "earlier models"):
         rows += _tried(bank, bank.models_[model], by, half_width, confidence_level, rng)
+    if not rows:
+        raise ValueError(
+            f"The bank has {len(bank.items_)} items: with {_FEWEST} of them, as few as are tried, "
+            "hardly any is left to predict."
+        )
     table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
     n_items = _crossing(table[by], half_width, len(bank.items_))
     return ItemsNeeded(n_items, n_items / len(bank.topics_), table)

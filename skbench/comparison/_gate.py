@@ -39,6 +39,7 @@ def gate(
     bank: Bank | None = None,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     score: str = "score",
     cluster: str | None = None,
     by: Names | None = None,
@@ -67,7 +68,7 @@ def gate(
     bank : ItemBank, default=None
         Earlier models' answers. The difference is then that on all items of the bank, from joint
         posterior draws (`ItemBank.sample`).
-    model, item, score, cluster : str
+    model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
         Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
@@ -128,7 +129,7 @@ def gate(
     fail
     """
     by = [by] if isinstance(by, str) else list(by or [])
-    columns = {"model": model, "item": item, "score": score, "cluster": cluster}
+    columns = {"model": model, "item": item, "topic": topic, "score": score, "cluster": cluster}
     settings = {"bounds": bounds, "population": population}
     pair, level = (candidate, baseline), confidence_level
     goal = margin, relative, fail, level

@@ -264,8 +264,6 @@ def test_bad_options_are_refused(bank, new):
     with pytest.raises(ValueError):
         fitted(bank, new.head(5), sampled="perhaps")
     with pytest.raises(ValueError):
-        fitted(None, new.head(5))
-    with pytest.raises(ValueError):
         fitted(bank, new.head(5)).estimate(by="item")
     with pytest.raises(ValueError):
         fitted(bank, new.head(5)).predict(new.head(2).assign(model="x"))

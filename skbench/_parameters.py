@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-LARGEST = {int: 10**15, float: 1e75}  # whole numbers stay exact; fourth powers do not overflow
+LARGEST = {int: 2**63 - 1, float: 1e75}  # of 64 bits; fourth powers do not overflow
 _REAL = {int: (int, np.integer), float: (int, float, np.integer, np.floating)}
 _KINDS = {int: "a whole number", float: "a finite number"}
 _PLAIN = dict.fromkeys(("NativeDataFrame", "NativeLazyFrame", "NativeIbis"), "dataframe")
@@ -119,7 +119,8 @@ def _checked(function, stored=False):
 def check_stored(estimator):
     """Refuse what the constructor of an estimator was given, where it is not what it declares."""
     for name, rules in rules_of(inspect.unwrap(type(estimator).__init__)).items():
-        check(name, getattr(estimator, name, None), rules)
+        if hasattr(estimator, name):  # subclasses of users may store less
+            check(name, getattr(estimator, name), rules)
 
 
 def check(name, value, rules):

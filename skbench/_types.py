@@ -62,9 +62,7 @@ Whole: TypeAlias = Annotated[int, Range(0)]
 Count: TypeAlias = Annotated[int, Range(1)]
 AtLeastTwo: TypeAlias = Annotated[int, Range(2)]
 Jobs: TypeAlias = Count | Annotated[int, Range(high=-1)] | None
-RandomState: TypeAlias = (
-    Annotated[int, Range(0, 2**63 - 1)] | np.random.Generator | np.random.RandomState | None
-)
+RandomState: TypeAlias = Whole | np.random.Generator | np.random.RandomState | None
 # Item rows in any engine; features, one row per group or item.
 Rows: TypeAlias = IntoFrame
 Table: TypeAlias = ArrayLike | IntoFrame
@@ -80,7 +78,7 @@ OpenBounds: TypeAlias = Annotated[tuple[float, float], Ends(finite=False)]
 # Ways to estimate the sampling variance of a group.
 Variance: TypeAlias = Literal["smoothed", "plug-in", "pooled", "agresti", "model"]
 # Number of items of a benchmark: one, or one for each topic.
-Population: TypeAlias = Count | pd.Series | Mapping[Any, int]
+Population: TypeAlias = Annotated[int, Range(1, 10**15)] | pd.Series | Mapping[Any, int]
 # A column, or what makes one number per row of the table.
 Selector: TypeAlias = str | Callable[[pd.DataFrame], ArrayLike]
 

@@ -16,7 +16,7 @@ FLOOR = {
     "_lazy": 0,
     "_numbers": 0,
     "_parameters": -1,
-    "_order": 0,
+    "_order": 1,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,

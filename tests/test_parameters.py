@@ -127,7 +127,7 @@ ALIASES = {
     "Correlation": ([-1, 0, 1], [-1.1, 1.1]),
     "AtLeastOne": ([1, 1.5], [0.9]),
     "Whole": ([0, np.int64(3)], [-1, 0.0, True]),
-    "Count": ([1, np.uint8(3)], [0, 1.0, 2.5, "1", True, 10**16, np.array(1)]),
+    "Count": ([1, np.uint8(3)], [0, 1.0, 2.5, "1", True, 2**63, np.array(1)]),
     "AtLeastTwo": ([2], [1]),
     "Jobs": ([None, -1, 4], [0, 1.5, "x", True]),
     "RandomState": (
@@ -137,7 +137,7 @@ ALIASES = {
     "Bounds": ([(0, 1), [0.5, 2], np.array([0, 1])], [(1, 0), (0, 0), (0, np.inf), (0,), "01", 1]),
     "OpenBounds": ([(0, 1), (-np.inf, np.inf)], [(np.nan, 1), (np.inf, -np.inf), (0, np.inf)]),
     "Variance": (["smoothed"], ["smooth", ["smoothed"], None]),
-    "Population": ([10, pd.Series([10])], [0, 2.5, "x", np.nan]),
+    "Population": ([10, pd.Series([10])], [0, 10**16, 2.5, "x", np.nan]),
     "Names": (["a", ["a", "b"]], [3, datetime.date(2026, 1, 1)]),
 }
 

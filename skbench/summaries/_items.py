@@ -167,7 +167,7 @@ def summarize_items(
         topics = shared_topics(frame, sums, by, score, model, key, cluster, in_slices=scanned)
         shares = topics is not None and model in by
     else:
-        topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
+        topics = assumed_topics(sums.labels, by, model, told=item is not None and item not in by)
         shares = False
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)

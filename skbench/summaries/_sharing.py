@@ -77,14 +77,14 @@ def _check_answers(counts, frame, keys, by, score, key, cluster):
         )
 
 
-def assumed_topics(labels, by, model, *, warn):
+def assumed_topics(labels, by, model, *, told):
     """Topic of each group, taking it that models share items; None for one model."""
     if model not in by or len(by) < 2:
         return None
     topics = _topic_names(labels, by, model)
     if len(np.unique(topics)) == len(topics):
         return None
-    if warn:
+    if told:
         warn(
             "There is no column of item ids, so whether models answered the same items is not "
             "known: folds keep topics together in case they did. Pass item=... to settle it, or "

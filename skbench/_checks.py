@@ -372,6 +372,10 @@ def check_by(by):
 def check_within(what, scores, bounds, slack=0.0):
     """Refuse scores that lie outside bounds by more than this share of the range."""
     low, high = bounds
+    if not -np.inf < low < high < np.inf:
+        raise ValueError(
+            f"bounds must be a low and a higher number, both finite, got {low:g} and {high:g}."
+        )
     slack = slack * (high - low)
     outside = scores[(scores < low - slack) | (scores > high + slack)]
     if len(outside):

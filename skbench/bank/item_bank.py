@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -97,7 +96,7 @@ class ItemBank(BaseEstimator):
         topic: str = "topic",
         item: str = "item",
         score: str = "score",
-        exclude: Sequence[str] = (),
+        exclude: Names = (),
         n_components: Whole = 32,
         random_state: RandomState = None,
     ) -> None:
@@ -172,7 +171,7 @@ class ItemBank(BaseEstimator):
         vectors, values, _ = randomized_svd(residuals, rank, random_state=seed)
         return vectors * values
 
-    def without(self, models: Sequence[str]) -> ItemBank:
+    def without(self, models: Names) -> ItemBank:
         """The bank of the other models.
 
         Parameters

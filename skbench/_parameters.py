@@ -9,11 +9,12 @@ import typing
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+_T = TypeVar("_T")
 LARGEST = {int: 2**63 - 1, float: 1e75}  # of 64 bits; fourth powers do not overflow
 _REAL = {int: (int, np.integer), float: (int, float, np.integer, np.floating)}
 _KINDS = {int: "a whole number", float: "a finite number"}
@@ -81,7 +82,7 @@ class Rule(NamedTuple):
     error: type = ValueError
 
 
-def checked(target):
+def checked(target: _T) -> _T:
     """A function, or a class with its public methods, that checks what its annotations declare.
 
     Methods check the parameters of the constructor too, except for dataclasses, whose constructor

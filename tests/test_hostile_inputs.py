@@ -1,4 +1,4 @@
-"""300 hostile inputs: a number that is right, or a sentence; never a traceback of another library.
+"""Hostile inputs: a number that is right, or a sentence; never a traceback of another library.
 
 What is refused must be refused by this package or by scikit-learn's input checks, in words: the
 innermost frame says who spoke. What is accepted must be finite, or nan with a warning.

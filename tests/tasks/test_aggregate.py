@@ -396,10 +396,6 @@ def test_errors_of_kinds_of_input(draws):
         differences(draws)
     with pytest.raises(TypeError):
         aggregate(aggregate(draws))
-    with pytest.raises(TypeError):
-        rank_models(draws.values)
-    with pytest.raises(TypeError):
-        normalize_scores(draws.values, (0, 1))
 
 
 def test_errors_of_ranks(draws):

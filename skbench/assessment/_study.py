@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import pandas as pd
 from joblib import Memory, Parallel, delayed
@@ -124,7 +124,7 @@ class RepeatedSamplingStudy:
     def __init__(
         self,
         estimators: Mapping[str, Any],
-        n_items: Count | OpenShare | Literal["proportional"] = 10,
+        n_items: Count | OpenShare | Annotated[str, ("proportional",)] = 10,
         n_repeats: Count = 100,
         *,
         replace: bool = False,

@@ -33,15 +33,11 @@ def whole_file(path):
         Of the kind of the cause, with the names of file and cause.
     """
     with _named(path):
-        try:
-            found = os.stat(path)
-        except FileNotFoundError:
-            found = None
-        if found is None or (stat.S_ISREG(found.st_mode) and _standard(found) is None):
-            with _signals_waiting(), _replacing(Path(os.path.realpath(path)), found) as file:
+        if os.path.exists(path) and (not os.path.isfile(path) or _standard(path) is not None):
+            with _opened(path, "wb") as file:
                 yield file
         else:
-            with _opened(path, "wb") as file:
+            with _signals_waiting(), _replacing(Path(os.path.realpath(path))) as file:
                 yield file
 
 
@@ -109,8 +105,9 @@ def _signals_waiting():
 
 
 @contextmanager
-def _replacing(path, old):
-    """A new file beside a regular one, of which `old` is the state, that replaces it at last."""
+def _replacing(path):
+    """A new file beside a regular one, or where there is none yet, that takes its place at last."""
+    old = path.stat() if path.exists() else None
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
@@ -144,18 +141,18 @@ def _sync(descriptor):
             raise
 
 
-def _standard(found):
-    """The stream of the process, stdout or stderr, that goes to a file of this state; or None."""
+def _standard(path):
+    """The stream of the process, stdout or stderr, that goes to a file; or None."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # it is none, or closed
-            if os.path.samestat(found, os.fstat(stream.fileno())):
+        with suppress(AttributeError, OSError, ValueError):  # either is not there
+            if os.path.samestat(os.stat(path), os.fstat(stream.fileno())):
                 return stream
     return None
 
 
 def _opened(path, mode, **options):
     """A file opened as it is; where stdout or stderr go, behind what they have written."""
-    stream = _standard(os.stat(path)) if os.path.exists(path) else None
+    stream = _standard(path)
     if stream is None:
         return open(path, mode, **options)
     stream.flush()

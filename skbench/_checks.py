@@ -2,7 +2,7 @@
 
 import numbers
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from decimal import Decimal
 
 import numpy as np
@@ -226,7 +226,9 @@ def check_labels(X):
     return pd.RangeIndex(n_rows(X))
 
 
-def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
+def check_column(
+    name, values, labels, *, minimum=None, whole=False, allow_scalar=False, unit="group"
+):
     """A finite float column with one entry per label; errors name the first offending `unit`."""
     column = floats(name, values, lambda at: _group(labels, at, unit))
     if allow_scalar and column.ndim == 0:
@@ -242,6 +244,8 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
         _refuse(column < minimum, name, word, column, labels, unit=unit)
+    if whole:
+        _refuse(column != np.round(column), name, "a whole number", column, labels, unit=unit)
     return column
 
 
@@ -272,9 +276,7 @@ def check_sizes(n, labels):
     """Group sizes: whole numbers of at least 1, or None where none were given."""
     if n is None:
         return None
-    sizes = check_column("n", n, labels, allow_scalar=True)
-    _refuse(sizes < 1, "n", "at least 1", sizes, labels)
-    _refuse(sizes != np.round(sizes), "n", "a whole number", sizes, labels)
+    sizes = check_column("n", n, labels, minimum=1, whole=True, allow_scalar=True)
     _refuse(sizes > _LARGEST_COUNT, "n", f"at most {_LARGEST_COUNT:g}", sizes, labels)
     return sizes
 
@@ -363,11 +365,6 @@ def are_named(estimators):
 
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
-    if not isinstance(by, str) and not isinstance(by, Iterable):
-        raise TypeError(
-            f"by must be the name of a column or a list of names, got {by!r}. Pass the columns "
-            'that define the groups, such as by=["model", "topic"].'
-        )
     names = [by] if isinstance(by, str) else list(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(

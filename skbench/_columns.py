@@ -1,7 +1,5 @@
 """Columns of features: which name things, which say something, how they become numbers."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 from pandas.api.types import (
@@ -15,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skbench._checks import DATES, check_named, floats, kind_of, plain, refuse_huge
+from skbench._warnings import warn
 
 ENCODER = "encoder"  # name of the step in front of a regressor
 # Kinds of object columns that are numbers; all missing is "empty".
@@ -89,11 +88,10 @@ def warn_of_numbered_names(X):
     for role in ("model", "topic"):
         name = role_column(X, role)
         if name is not None and is_integer_dtype(X[name]):
-            warnings.warn(
+            warn(
                 f"Column {name!r} of X holds whole numbers, which a regression reads as a "
                 f"quantity: {role} 2 lies between 1 and 3. If they are names, make them text, "
-                f"X.astype({{{name!r}: str}}).",
-                stacklevel=5,
+                f"X.astype({{{name!r}: str}})."
             )
 
 

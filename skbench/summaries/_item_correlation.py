@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, require_columns
-from skbench._types import Names, Rows
+from skbench._types import Names, Rows, checked
 from skbench.items.rows import (
     SCORE,
     as_frame,
@@ -23,6 +23,7 @@ from skbench.stats.clusters import item_correlation as correlations
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
 
 
+@checked
 def item_correlation(
     items: Rows,
     model: str = "model",

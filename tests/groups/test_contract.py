@@ -211,13 +211,6 @@ def test_refuses_topics_without_a_name(estimator, groups, topics):
 
 
 @every_estimator
-def test_refuses_a_level_in_percent(estimator, groups):
-    fitted = clone(estimator).fit(**groups)
-    with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 95\. Write 0\.95"):
-        fitted.estimate(95)
-
-
-@every_estimator
 def test_new_groups_need_their_variance(estimator, groups):
     fitted = clone(estimator).fit(**groups)
     with pytest.raises(ValueError, match="sigma2 is missing"):

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ from skbench import (
     StructuredRegression,
     SyntheticRegression,
 )
-from skbench.groups.fay_herriot import METHODS
+
+METHODS = get_args(get_type_hints(FayHerriot.__init__)["method"])
 
 
 def simulated(n_groups, seed=0, equal=False, spread=0.08):

@@ -183,16 +183,9 @@ def test_guarantee_is_lost_where_labels_make_the_strata():
 def test_bad_options():
     f, y = biased_autorater()
     for estimator in (
-        StratifiedPPI("deciles"),
-        StratifiedPPI(7),
-        StratifiedPPI(n_strata=0),
-        StratifiedPPI(n_strata="best"),
-        StratifiedPPI(n_strata=[2, 2.5]),
-        StratifiedPPI(min_count=2.5),
         StratifiedPPI(lambda X: np.zeros(3)),
         StratifiedPPI(lambda X: np.where(X[:, 0] > 0.5, 1, np.nan)),
         StratifiedPPI(DBSCAN()),
-        StratifiedPPI(power_tuning="yes"),
     ):
         with pytest.raises(ValueError):
             estimator.fit(f, y)

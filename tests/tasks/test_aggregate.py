@@ -350,7 +350,6 @@ def test_errors_of_categories(draws):
         ({"law": 0.1}, 1),
         ([0, 0, 2, 0], 1),
         (0, np.inf),
-        "draws",
     ],
 )
 def test_errors_of_bounds(draws, bounds):
@@ -382,15 +381,9 @@ def test_errors_of_kinds_of_input(draws):
         differences(draws)
     with pytest.raises(TypeError):
         aggregate(aggregate(draws))
-    with pytest.raises(TypeError):
-        rank_models(draws.values)
-    with pytest.raises(TypeError):
-        normalize_scores(draws.values, (0, 1))
 
 
 def test_errors_of_ranks(draws):
-    with pytest.raises(ValueError):
-        rank_models(draws, "median")
     shifted = Draws(draws.values - 0.5, draws.labels, "bootstrap")
     with pytest.raises(ValueError):
         rank_models(shifted, "geometric mean")

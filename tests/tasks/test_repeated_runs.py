@@ -103,8 +103,6 @@ def test_bad_input_is_named():
         RepeatedRuns().fit(np.zeros((2, 1)), [[1.0, 2.0]] * 2)
     with pytest.raises(ValueError):
         RepeatedRuns().fit(pd.DataFrame({"model": ["a", "b"]}), [[1.0, 2.0]])
-    with pytest.raises(ValueError):
-        fitted([[1.0, 2.0]]).estimate(95)
 
 
 @pytest.mark.filterwarnings("ignore:.*same score in every run")

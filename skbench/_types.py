@@ -69,6 +69,7 @@ Table: TypeAlias = ArrayLike | IntoFrame
 Path: TypeAlias = str | PathLike[str]
 Paths: TypeAlias = Path | Sequence[Path]
 Names: TypeAlias = str | Sequence[str]
+Label: TypeAlias = str | float  # the name of a model, which may be a number
 Labels: TypeAlias = Sequence[Any] | pd.Index
 # One number for all tasks, by name, or one for each; weights may also be equal by category.
 PerTask: TypeAlias = ArrayLike | pd.Series | Mapping[Any, float]

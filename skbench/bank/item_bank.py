@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import plain
 from skbench._random import as_generator
-from skbench._types import Bounds, Count, Names, Path, RandomState, Rows, Whole, checked
+from skbench._types import Bounds, Count, Label, Names, Path, RandomState, Rows, Whole, checked
 from skbench._warnings import warn
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past
@@ -171,7 +172,7 @@ class ItemBank(BaseEstimator):
         vectors, values, _ = randomized_svd(residuals, rank, random_state=seed)
         return vectors * values
 
-    def without(self, models: Names) -> ItemBank:
+    def without(self, models: Label | Sequence[Label]) -> ItemBank:
         """The bank of the other models.
 
         Parameters

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
-from skbench._types import Bank, Level, Names, OpenBounds, Population, Range, Rows, checked
+from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Range, Rows, checked
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
 from skbench.stats.ranking import noninferiority
@@ -29,8 +29,8 @@ Loss: TypeAlias = Annotated[
 @checked
 def gate(
     items: Rows,
-    baseline: str,
-    candidate: str,
+    baseline: Label,
+    candidate: Label,
     margin: Loss,
     *,
     relative: bool = False,

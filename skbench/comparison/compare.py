@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
-from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
+from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Rows, checked
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
@@ -32,8 +32,8 @@ _BY_CLUSTER = ("independent items", "cluster means")
 @checked
 def compare_models(
     items: Rows,
-    a: str | None = None,
-    b: str | None = None,
+    a: Label | None = None,
+    b: Label | None = None,
     *,
     model: str = "model",
     item: str = "item",

@@ -21,7 +21,7 @@ def summarize_groups(groups, by, variance="smoothed", features=None):
         n = groups["n"].to_numpy() if "n" in groups else np.full(len(groups), np.nan)
         z, sigma2 = groups["score"].to_numpy(), groups["standard_error"].to_numpy() ** 2
         outcome = "continuous"
-    topics = assumed_topics(labels, by, "model" if "model" in by else None, warn=False)
+    topics = assumed_topics(labels, by, "model" if "model" in by else None, told=False)
     if isinstance(features, list | tuple):
         features = groups[[*by, *(name for name in features if name not in by)]]
     return GroupSummary(

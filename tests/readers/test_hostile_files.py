@@ -301,12 +301,12 @@ READ = """
 import resource, sys, time
 from skbench.readers import read_items
 for path in sys.argv[1:]:
-    start = time.monotonic()
+    start = time.process_time()  # others may use the machine
     try:
         print("accepted", path, len(read_items(path)))
     except ValueError as error:
         print("refused", path, error)
-    assert time.monotonic() - start < 10, path
+    assert time.process_time() - start < 10, path
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20, path  # KiB
 """
 

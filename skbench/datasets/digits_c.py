@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from skbench._checks import check_whole, require_columns
+from skbench._checks import check_whole, of_one_type, require_columns
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -188,7 +188,8 @@ def sample_items(
     check_whole("n_per_topic", n_per_topic)
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
-    pair = items.groupby([topic, item], observed=True, sort=True).ngroup().to_numpy()
+    keys = items[[topic, item]].apply(of_one_type)
+    pair = keys.groupby([topic, item], observed=True, sort=True).ngroup().to_numpy()
     # Codes are sorted by topic and id, so the draw is blind to the order of rows.
     _, first_row = np.unique(pair, return_index=True)
     topics = items[topic].iloc[first_row].reset_index(drop=True)

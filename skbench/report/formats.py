@@ -8,7 +8,8 @@ import math
 import click
 
 from skbench import __version__
-from skbench.report.terminal import print_notes, visible
+from skbench._numbers import visible
+from skbench.report.terminal import print_notes
 from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}

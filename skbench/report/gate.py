@@ -92,7 +92,7 @@ def _document(result):
         "models": models,
         "pairs": [pair | {"n_items": result.n_items}],
         "topics": topics,
-        "items": [] if items is None else items.reset_index(),
+        "items": [] if items is None else tables.item_rows(items),
     }
 
 
@@ -110,7 +110,6 @@ def _decided(old, new, margin, options):
     reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
-    rows_old, rows_new = reading.with_same_ids(rows_old, rows_new)
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns(rows_old, rows_new, by)
@@ -126,7 +125,6 @@ def _decided(old, new, margin, options):
     settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
-        items = reading.ids_as_in(bank.items_, items)
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
         if "topic" in items:
             items["topic"] = pasts.as_in(items["topic"], bank.topics_)

@@ -143,7 +143,7 @@ def board_table(board, frame, size):
 
 def _size(items, columns):
     counted = understanding.counted
-    size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
+    size = counted(reading.n_items(items), "item")
     if columns["by"]:
         size += f" of {counted(_n_topics(items, columns), 'topic')}"
     if columns["cluster"] == "cluster":

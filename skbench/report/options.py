@@ -43,13 +43,14 @@ class Output(click.ParamType):
             self.fail(f"{value!r} is no name of a file.", param, ctx)
         if self.suffixes and Path(value).suffix not in self.suffixes:
             self.fail(f"{value!r} does not end in {', '.join(filter(None, self.suffixes))}.")
-        path, wrong = Path(os.path.realpath(value)), None
-        if path.is_dir():
+        folder, wrong = Path(os.path.realpath(value)).parent, None
+        is_there = os.path.exists(value)  # of /dev/stdout, the real path may not be
+        if os.path.isdir(value):
             wrong = "it is a folder. Name a file in it."
-        elif not path.parent.is_dir():
-            wrong = f"there is no folder {str(path.parent)!r}. Make it first, or name another."
-        elif not os.access(path if path.exists() else path.parent, os.W_OK):
-            what = "file" if path.exists() else f"folder {str(path.parent)!r}"
+        elif not is_there and not folder.is_dir():
+            wrong = f"there is no folder {str(folder)!r}. Make it first, or name another."
+        elif not os.access(value if is_there else folder, os.W_OK):
+            what = "file" if is_there else f"folder {str(folder)!r}"
             wrong = f"the {what} cannot be written to. Name another."
         if wrong is not None:
             raise DataError(f"{param.opts[-1]} {value}: {wrong}")

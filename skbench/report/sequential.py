@@ -107,7 +107,6 @@ def _running(state, names, bounds, settings):
 def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
     import numpy as np
-    import pandas as pd
 
     from skbench.items.roles import check_model
 
@@ -123,15 +122,12 @@ def _scores(file, wanted, bounds, roles):
     if len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
-    keys = [name for name in ("topic", "item") if name in items]
+    keys = [*reading.item_key(items), "model"]
     items = items[items["model"].isin(chosen)]
-    cells = items.assign(place=np.arange(len(items))).groupby([*keys, "model"], sort=False)
+    cells = items.assign(place=np.arange(len(items))).groupby(keys, sort=False)
     table = cells.agg(score=("score", "mean"), place=("place", "min")).unstack("model").dropna()
     if table.empty or table["score"].shape[1] < len(chosen):
         raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
-    if "topic" in keys:  # reading puts it before ids once several topics are there
-        pairs = [(topic, str(item).removeprefix(f"{topic}/")) for topic, item in table.index]
-        table.index = pd.MultiIndex.from_tuples(pairs)
     order = table["place"].max(axis=1).argsort(kind="stable")
     known = reading.score_range(rows, bounds)
     if known is None:

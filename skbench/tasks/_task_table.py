@@ -20,8 +20,8 @@ class TaskTable(NamedTuple):
 
 def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category")):
     """Arrange one row per (model, task) as a grid, and refuse gaps in it."""
-    frame = as_frame(X)
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
+    frame = as_frame(X)
     model, task, category = columns
     require_columns(frame.columns, [model, task], "X")
     category = known_category(category, frame.columns)

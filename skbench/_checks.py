@@ -447,7 +447,8 @@ def of_one_type(labels):
 
 
 def _as_text(label):
-    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
+    whole = isinstance(label, float | np.floating) and label.is_integer()
+    return str(int(label) if whole else label)
 
 
 def kind_of(column):

@@ -85,7 +85,8 @@ def position_bias(
         )
     unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
     if item is not None:
-        check_named(f"The pair of {key}", table[key])
+        for name in key:
+            check_named(f"Column {name!r}", table[name])
         by_item = wins.groupby([table[name] for name in (*key, first)]).mean().unstack().dropna()
         x, y = (by_item[name].to_numpy() / 2 for name in (a, b))
         n, compared = len(x), stats.ttest_rel

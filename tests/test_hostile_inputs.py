@@ -8,8 +8,6 @@ import collections
 import decimal
 import fractions
 import functools
-import gzip
-import lzma
 import re
 import tempfile
 import traceback
@@ -20,14 +18,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from click.testing import CliRunner
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 import skbench as sb
-from skbench.report.doctor import doctor
-from skbench.report.estimate import estimate as estimate_command
-from skbench.report.leaderboard import leaderboard as leaderboard_command
 
 _HERE = Path(sb.__file__).parent
 # Words of other libraries' errors.
@@ -689,123 +683,3 @@ NUMBERS = {
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_single_numbers(kind):
     outcome(NUMBERS[kind])
-
-
-# --- files, through the readers and the command line ---------------------------------------
-
-GOOD = "model,task,id,correct\n" + "".join(
-    f"{m},{t},{t}{i},{(i * len(m)) % 2}\n"
-    for m in ("a", "bb", "ccc")
-    for t in "tu"
-    for i in range(9)
-)
-
-
-FILES = {
-    "empty.csv": b"",
-    "blank.csv": b"\n\n\n",
-    "header.csv": b"model,task,id,correct\n",
-    "one_row.csv": b"model,task,id,correct\na,t,1,1\n",
-    "nul.csv": b"model,task\x00,id,correct\na,t,1,1\n",
-    "no_text.csv": bytes(range(256)) * 4,
-    "utf16.csv": GOOD.encode("utf-16"),
-    "latin.csv": GOOD.replace("ccc", "\xe9").encode("latin-1"),
-    "infinite.csv": GOOD.replace(",1\n", ",inf\n", 1).encode(),
-    "huge.csv": GOOD.replace(",1\n", ",1e308\n", 20).encode(),
-    "words.csv": GOOD.replace(",1\n", ",maybe\n", 1).encode(),
-    "dates.csv": GOOD.replace(",1\n", ",2026-01-01\n").encode(),
-    "all_blank.csv": GOOD.replace(",1\n", ",\n").replace(",0\n", ",\n").encode(),
-    "no_model.csv": GOOD.replace("\na,", "\n,", 1).encode(),
-    "long_line.csv": (GOOD + "a,t,x,1,7,7,7\n").encode(),
-    "twice.csv": (GOOD + "a,t,t1,1\n").encode(),
-    "same_columns.csv": GOOD.replace("task", "model", 1).encode(),
-    "quote.csv": (GOOD + 'a,t,"x,1\n').encode(),
-    "count_above.csv": b"model,task,n,k\na,t,10,12\nb,t,10,2\n",
-    "count_negative.csv": b"model,task,n,k\na,t,10,-2\nb,t,10,2\n",
-    "count_beyond.csv": b"model,task,n,k\na,t,1000000000000000000,10\nb,t,10,2\n",
-    "count_half.csv": b"model,task,n,k\na,t,10,2.5\nb,t,10,2\n",
-    "error_negative.csv": b"model,task,acc,acc_stderr\na,t,.5,-.1\nb,t,.5,.1\n",
-    "error_blank.csv": b"model,task,acc,acc_stderr\na,t,.5,\nb,t,.5,.1\n",
-    "group_twice.csv": b"model,task,n,k,shots\na,t,10,5,0\na,t,10,6,5\n",
-    "two_settings.csv": b"model,task,shots,correct\na,t,0,1\na,t,5,0\nb,t,0,1\nb,t,5,0\n",
-    "percent_and_share.csv": b"model,id,score\na,1,87%\na,2,0.5\nb,1,3%\nb,2,1\n",
-    "human_and_judge.csv": b"id,judge,human\n1,1,1\n2,0,\n",
-    "list.json": b'[{"model": "a", "id": 1}]',
-    "number.json": b"17",
-    "deep.json": b"[" * 100_000,
-    "cut.json": b'[{"model": "a", "id": 1, "correct": 1}, {"mod',
-    "no_list.jsonl": b'{"model": "a", "id": 1, "correct": [1]}\n',
-    "not_gzip.csv.gz": GOOD.encode(),
-    "cut.csv.gz": gzip.compress(GOOD.encode())[:-20],
-    "bomb.csv.gz": "bomb",
-    "bomb.csv.xz": "bomb",
-    "bomb.jsonl.gz": "bomb",
-    "bomb.parquet": "bomb",
-    "cut.parquet": b"PAR1cut",
-    "no_log.eval": b"PK\x03\x04cut",
-    "what.xyz": GOOD.encode(),
-}
-
-
-def write_bomb(path):
-    """A few kilobytes that unpack to much more than any reader should hold."""
-    rows = b"model,id,correct\na,1,1\n" + b"\n" * (80 * 2**20)
-    if path.suffix == ".parquet":
-        pq = pytest.importorskip("pyarrow.parquet")
-        import pyarrow as pa
-
-        table = pa.table({"correct": pa.array(np.zeros(2**20))})
-        with pq.ParquetWriter(path, table.schema) as writer:
-            for _ in range(150):
-                writer.write_table(table)
-    elif path.suffix == ".xz":
-        path.write_bytes(lzma.compress(rows, preset=0))
-    else:
-        rows = b'{"model": "a", "correct": 1}\n' + b" " * len(rows) if "json" in path.name else rows
-        path.write_bytes(gzip.compress(rows, 6))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hostile")
-    for name, content in FILES.items():
-        if content != "bomb":
-            (folder / name).write_bytes(content)
-    return folder
-
-
-def check_file(folder, name):
-    if name.endswith("parquet"):
-        pytest.importorskip("pyarrow")
-    path = folder / name
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            items = sb.read_items(path)
-            assert np.isfinite(items["score"]).all() and len(items)
-        except (ValueError, FileNotFoundError, ImportError) as error:
-            assert spoke(error) == "skbench" and len(str(error)) > 20
-    for command in (estimate_command, leaderboard_command, doctor):
-        result = CliRunner().invoke(command, [str(path)])
-        assert isinstance(result.exception, (SystemExit, type(None))), (name, result.exception)
-        assert result.exit_code in (0, 1), result.output
-        assert "Traceback" not in result.output
-        if result.exit_code:
-            lines = result.stderr.strip().splitlines()  # the reason, then commands that mend it
-            last = [line for line in lines if not line.startswith("skbench ")][-1]
-            assert last.startswith("skbench: ") and not any(raw in last for raw in _RAW), last
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if "bomb" not in name])
-def test_files(folder, name):
-    check_file(folder, name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in FILES if "bomb" in name])
-def test_bombs(folder, name):
-    """Refused before they fill the memory."""
-    write_bomb(folder / name)
-    check_file(folder, name)
-    with pytest.raises(ValueError, match="refused as a bomb"):
-        sb.read_items(folder / name)

@@ -268,6 +268,7 @@ def _matches(columns, usual_names, taken):
     return list(dict.fromkeys(fit))
 
 
+@cache
 def field(name):
     """The last part of a name with dots, where totalCost is total_cost."""
     return normal(re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", IN_RECORD.sub("", str(name))))

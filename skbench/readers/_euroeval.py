@@ -66,7 +66,7 @@ def _run(path, record):
         model, mode = model[: match.start()], [match.group(1)]
     raw = json.loads(raw) if isinstance(raw, str) else raw
     if isinstance(raw, dict):
-        raw = raw.get("test") or next(iter(raw.values()))
+        raw = raw.get("test") or next(iter(raw.values()), None)
     if not isinstance(raw, list) or not raw:
         raise KeyError("results.raw")
     dataset, mode = details["dataset"], ", ".join(mode)

@@ -243,7 +243,9 @@ def document(path):
     """The value of a file that holds one JSON document, or a ValueError."""
     try:
         with open_text(path, LARGEST_DOCUMENT) as file:
-            text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
+            text = bytearray(file.read(_BLOCK).removeprefix(_BOM))
+            while len(text) <= LARGEST_DOCUMENT and (block := file.read(_BLOCK)):
+                text += block
     except OSError as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}.") from error
     if len(text) > LARGEST_DOCUMENT:

@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 from skbench.readers._answers import Format, answer_of, records_in
-from skbench.readers._json import open_bytes
+from skbench.readers._json import open_text
 from skbench.readers.loading import without_suffixes
 
 _LARGEST = 2**28  # bytes of an XML file
@@ -12,8 +12,11 @@ _OUTCOMES = {"passed": 1.0, "xpassed": 1.0, "failed": 0.0, "xfailed": 0.0}
 
 def _cases(path, bad, notes):
     """Test cases; entities are refused, which no runner of tests writes."""
-    with open_bytes(path) as file:
-        text = file.read(_LARGEST + 1)
+    try:
+        with open_text(path, _LARGEST) as file:
+            text = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise ValueError(f"Cannot read {str(path)!r}: {error}.") from error
     if len(text) > _LARGEST or b"<!DOCTYPE" in text or b"<!ENTITY" in text:
         raise ValueError(f"{str(path)!r} declares a document type, or is too large: refused.")
     try:

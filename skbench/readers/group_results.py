@@ -48,7 +48,11 @@ def group_columns(table, named, notes):
     means = [score] if score is not None else [numeric[m] for m in _MEANS if m in numeric]
     for mean in means:
         error = _error_of(mean, numeric)
-        if error is not None and (run[error].dropna() >= 0).all():
+        if error is not None:
+            if (run[error] < 0).any():
+                raise ValueError(
+                    f"Column {error!r} holds {run[error].min():g}: no standard error is negative."
+                )
             return {"mean": mean, "standard_error": error} | ({"n": n} if n else {})
     for mean in means:
         if n is not None and normal(mean) in _SHARES and not run[mean].isin((0, 1)).all():

@@ -28,6 +28,7 @@ _LINES = (".jsonl", ".ndjson")
 TABLES = (*_SEPARATORS, *_PARQUET, *_LINES)
 READABLE = "Give a .csv or .tsv file (.gz, .bz2, .xz, .zst allowed), a .parquet or .jsonl file"
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+_MOST_COLUMNS = 10_000
 _LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 _UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")
@@ -61,6 +62,8 @@ def load_categories(path, label_columns, bad=None):
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     else:
         raise ValueError(f"Cannot tell what {str(path)!r} is. {READABLE}.")
+    with _naming(path):
+        _check_width(frame.columns)
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     for name in set(label_columns(frame.columns)).intersection(frame.columns):
@@ -68,6 +71,14 @@ def load_categories(path, label_columns, bad=None):
             categories = pd.Categorical.from_codes(*pd.factorize(frame[name]))
             frame[name] = pd.Series(categories, index=frame.index)
     return frame, notes
+
+
+def _check_width(columns):
+    if len(columns) > _MOST_COLUMNS:
+        raise ValueError(
+            f"it has {len(columns)} columns, more than {_MOST_COLUMNS}. Write a row for each "
+            "answer, with columns for the model, the item and the score."
+        )
 
 
 def kind_of(path):
@@ -213,6 +224,7 @@ def _header(path, separator):
         header = row.iloc[0].tolist()
         if len(header) > 1:
             break
+    _check_width(header)
     twice = next((cell for cell in header if cell and header.count(cell) > 1), None)
     if twice is not None:
         raise ValueError(

@@ -41,8 +41,6 @@ class Output(click.ParamType):
         """The path as it was typed."""
         if not value or "\0" in value:
             self.fail(f"{value!r} is no name of a file.", param, ctx)
-        if self.suffixes and Path(value).suffix not in self.suffixes:
-            self.fail(f"{value!r} does not end in {', '.join(filter(None, self.suffixes))}.")
         folder, wrong = Path(os.path.realpath(value)).parent, None
         is_there = os.path.exists(value)  # of /dev/stdout, the real path may not be
         if os.path.isdir(value):
@@ -54,6 +52,8 @@ class Output(click.ParamType):
             wrong = f"the {what} cannot be written to. Name another."
         if wrong is not None:
             raise DataError(f"{param.opts[-1]} {value}: {wrong}")
+        if self.suffixes and Path(value).suffix not in self.suffixes:
+            self.fail(f"{value!r} does not end in {', '.join(filter(None, self.suffixes))}.")
         return value
 
 

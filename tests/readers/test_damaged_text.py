@@ -7,33 +7,6 @@ from reading import message
 from skbench.readers import read_items, read_with_notes
 
 
-@pytest.mark.parametrize(
-    ("encoding", "said"),
-    [
-        ("latin-1", "line 2, byte 2 (0xfc) is not UTF-8. Save it as UTF-8, in a spreadsheet as"),
-        ("utf-16", "line 1, byte 1 (0xff) is not UTF-8. Save it as UTF-8, in a spreadsheet as"),
-    ],
-)
-def test_other_encodings_are_named_with_the_remedy(written, encoding, said):
-    assert said in message(written("model,item,score\nkühn,1,1\nkühn,2,0\n".encode(encoding)))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "model,item,score\na,1,1\na,2,0,9\na,3,1\n",
-            "line 3 has 4 fields, the header has 3. Put fields that hold the separator in double "
-            "quotes, and remove lines above the header. Pass skip_bad_lines=True",
-        ),
-        ("# made by me\nmodel,item,score\na,1,1\na,2,0\n",
-         "line 2 has 3 fields, the header has 1. "),
-    ],
-)  # fmt: skip
-def test_lines_that_are_too_long_are_named_with_the_remedy(written, text, said):
-    assert said in message(written(text))
-
-
 def test_decimal_commas_are_read_where_they_separate_nothing(written):
     long = written("model;item;score\na;1;0,5\na;2;1\na;3;\na;4;0,125\n")
     read = read_with_notes(long)

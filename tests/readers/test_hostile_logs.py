@@ -83,18 +83,6 @@ def test_mixed_versions_in_one_file(lines, samples):
     assert "1 of 6 scores are missing" in said(read)
 
 
-@pytest.mark.parametrize(
-    "name", ["samples_x.jsonl", "log.eval", "results.csv", "t.parquet", "x.json"]
-)
-def test_empty_file(samples, name):
-    assert message(samples(name=name)).endswith("is empty.")
-
-
-def test_blank_lines_and_byte_order_mark(lines, samples):
-    items = read_items(samples(b"\xef\xbb\xbf", lines[0], b"\n", *lines[1:], b"\n  \n"))
-    assert len(items) == 6
-
-
 @pytest.mark.parametrize("name", ["samples.csv", "samples.txt", "samples.json", "samples.eval"])
 def test_wrong_extension_of_samples(lines, samples, name):
     assert len(read_items(samples(*lines, name=name))) == 6
@@ -114,17 +102,6 @@ def test_parquet_under_another_name(tmp_path):
     assert len(read_items(tmp_path / "t.csv")) == 1
 
 
-def test_text_that_calls_itself_a_log(samples):
-    assert "no zip file, or is cut off" in message(samples(b"PK" + b"x" * 100, name="log.eval"))
-    assert "line 1: Expecting value" in message(samples(b"model,item\n", name="t.jsonl"))
-    assert "Cannot tell what" in message(samples(b"\x89PNG\r\n", name="plot.png"))
-
-
-def test_truncated_archive(tmp_path):
-    text = message(write(tmp_path / "log.eval", ARCHIVE.read_bytes()[:-100]))
-    assert "log.eval" in text and "cut off" in text
-
-
 def test_damaged_member(tmp_path):
     data = bytearray(ARCHIVE.read_bytes())
     with zipfile.ZipFile(ARCHIVE) as archive:
@@ -136,21 +113,6 @@ def test_damaged_member(tmp_path):
 
 ABOUT = {"task": "t", "model": "m"}
 HEADER = json.dumps({"version": 2, "status": "success", "eval": ABOUT}).encode()
-
-
-def deflated_archive(path, members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, chunks in members.items():
-            archive.writestr(name, b"".join(chunks))
-    return path
-
-
-@pytest.mark.parametrize("name", ["../evil.json", "/etc/passwd", "a/../../b", "C:\\x", "..\\x"])
-def test_path_traversal_is_refused(tmp_path, name):
-    members = {"header.json": [HEADER], "summaries.json": [b"[]"], name: [b"x"]}
-    path = deflated_archive(tmp_path / "log.eval", members)
-    assert "the name leads out of the archive" in message(path)
-    assert sorted(p.name for p in tmp_path.rglob("*")) == ["log.eval"]
 
 
 def zstandard_archive(path, members):
@@ -179,21 +141,13 @@ def zstandard_archive(path, members):
     return path
 
 
-def test_zstandard_archive_of_the_test_is_readable(tmp_path):
+def test_zstandard_archive_is_read_and_a_bomb_is_refused(tmp_path):
     summaries = [{"id": 1, "epoch": 1, "scores": {"s": {"value": "C"}}}]
     members = {"header.json": [HEADER], "summaries.json": [json.dumps(summaries).encode()]}
     members["samples/1_epoch_1.json"] = [b"transcripts are not read"]
     assert read_items(zstandard_archive(tmp_path / "log.eval", members))["score"].tolist() == [1]
-
-
-@pytest.mark.parametrize("archive", [zstandard_archive, deflated_archive])
-def test_zip_bomb_is_refused(tmp_path, archive):
-    """80 MiB of blanks in a few KiB."""
-    members = {"header.json": [HEADER], "summaries.json": [b" " * 2**20] * 80}
-    path = archive(tmp_path / "log.eval", members)
-    assert path.stat().st_size < 2**18
-    text = message(path)
-    assert "member 'summaries.json'" in text and "refused as a bomb" in text
+    members["summaries.json"] = [b" " * 2**20] * 80
+    assert "refused as a bomb" in message(zstandard_archive(tmp_path / "bomb.eval", members))
 
 
 def test_overlong_line_is_refused_without_being_held(lines, samples):
@@ -284,11 +238,6 @@ def test_epochs_of_an_item_may_be_in_several_tables(tmp_path):
     assert read_items(tmp_path)["repeat"].tolist() == [1, 2, 3, 4]
 
 
-def test_no_such_path(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_items([tmp_path, tmp_path / "nothing"])
-
-
 def test_json_lines_table(tmp_path):
     common = {"task": "x", "prompt": "p" * 999}
     rows = [
@@ -339,40 +288,7 @@ def test_repeats_of_items_whose_ids_start_again_in_every_topic(written):
     assert "pass model='run'" in message(path)
 
 
-CSV = "model,task,item,score\na,x,1,1\na,x,2,0\n"
-BAD_ROWS = {
-    "cells": ("a,x,3,1,extra\n", "line 4"),
-    "score": ("a,x,3,good\n", "row 3"),
-    "infinite": ("a,x,3,inf\n", "row 3"),
-    "label": ("a,,3,1\n", "row 3"),
-    "truncated": ("a,x\n", "row 3"),
-    "repeated": ("a,x,2,1\n", "item '2'"),
-    "not_utf8": ("b\xe4,x,3,1\n", "line 4, byte 2 (0xe4) is not UTF-8"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_ROWS)
-def test_bad_rows_of_a_table(written, kind):
-    row, place = BAD_ROWS[kind]
-    path = written((CSV + row).encode("latin-1"), "t.csv")
-    text = message(path)
-    assert str(path) in text and place in text
-    read = read_with_notes(path, skip_bad_lines=True)
-    assert read.items["score"].tolist() == [1, 0]
-    assert f"{str(path)!r}: skipped 1 bad line (" in said(read)
-
-
 COMMAS = "model,item,text,score\n"
-
-
-@pytest.mark.parametrize("more", ["", "a,2,pick 1,1\n", "a,2,pick 0,0,1\n", "a,2,pick 1,1,\n"])
-def test_first_row_with_too_many_cells_is_refused(written, more):
-    path = written(COMMAS + "a,1,pick 0,1,0\n" + more + "a,3,pick 2,1\n", "t.csv")
-    assert f"Cannot read {str(path)!r}" in message(path)
-    assert "line 2 has 5 fields, the header has 4. " in message(path)
-    read = read_with_notes(path, skip_bad_lines=True)
-    assert read.items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
-    assert "line 2: expected 4 fields, saw 5" in said(read)
 
 
 def test_separator_at_the_end_of_every_row(written):
@@ -454,18 +370,3 @@ def test_scores_are_finite_whatever_was_read():
             items = read_items(folder)
             assert np.isfinite(items["score"]).all()
             assert not items.isna()[["model", "topic", "item"]].any().any()
-
-
-def test_a_member_that_is_no_json_is_named(tmp_path):
-    path = deflated_archive(tmp_path / "log.eval", {"header.json": [b'{"eval": {"task": "law"']})
-    assert "log.eval" in message(path)
-
-
-def test_links_to_nothing_are_skipped_and_said(tmp_path):
-    shutil.copy(next(LM_EVAL.glob("samples_capitals*")), tmp_path / "samples_capitals.jsonl")
-    (tmp_path / "samples_law.jsonl").symlink_to(tmp_path / "gone.jsonl")
-    assert "links to files that are not there): samples_law.jsonl" in said(
-        read_with_notes(tmp_path)
-    )
-    with pytest.raises(FileNotFoundError, match="link"):
-        read_items(tmp_path / "samples_law.jsonl")

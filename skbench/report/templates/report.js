@@ -108,7 +108,7 @@ function csvCell(value) {
     /[\0-\x1f\x7f-\x9f\u2028\u2029]/g,
     (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`,
   );
-  if (/^\s*[=+\-@]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
+  if (/^\s*[=+\-@]./.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
   return /[",;|']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -147,7 +147,7 @@ def test_bars_are_plain_where_stdout_lacks_the_characters(file):
         (["--fail-under", "high"], 2, "is no number"),
         (["--no-such-option"], 2, "No such option"),
         (["--fail-if-worse-than", "nobody"], 1, "There is no model 'nobody'. There are:"),
-        (["--fail-under", 30], 1, "--fail-under 30: scores are from 0 to 1. Give the limit in"),
+        (["--fail-under", 30], 1, "--fail-under 30: scores are from 0 to 1"),
     ],
 )
 def test_exit_codes(file, options, code, words):

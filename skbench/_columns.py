@@ -15,6 +15,13 @@ ENCODER = "encoder"  # name of the step in front of a regressor
 _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
 
 
+def as_pandas(X):
+    """pandas for other dataframes (polars, pyarrow), numbers of dtype object as numbers."""
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    return X.infer_objects() if isinstance(X, pd.DataFrame) else X
+
+
 def role_column(X, role):
     """Name of the column that plays a role such as "model", None where there is none."""
     if role is None or not isinstance(X, pd.DataFrame):

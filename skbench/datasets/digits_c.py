@@ -15,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from skbench._checks import check_whole, require_columns
+from skbench._columns import as_pandas
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -186,9 +187,12 @@ def sample_items(
     ['a', 'b']
     """
     check_whole("n_per_topic", n_per_topic)
+    items = as_pandas(items)
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
-    pair = items.groupby([topic, item], observed=True, sort=True).ngroup().to_numpy()
+    # Categories sort as their values do.
+    keys = [pd.Index(items[name].array.astype(object)) for name in (topic, item)]
+    pair = items.groupby(keys, sort=True).ngroup().to_numpy()
     # Codes are sorted by topic and id, so the draw is blind to the order of rows.
     _, first_row = np.unique(pair, return_index=True)
     topics = items[topic].iloc[first_row].reset_index(drop=True)

@@ -21,12 +21,13 @@ from skbench._checks import (
     check_sigma2,
     check_sizes,
 )
+from skbench._columns import as_pandas
 from skbench._population import finite_population
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import settled_sampling
 from skbench.groups._degenerate import warn_of_risk
-from skbench.groups._features import as_pandas, features_of_new, training_data
+from skbench.groups._features import features_of_new, training_data
 from skbench.stats.intervals import moderated
 from skbench.stats.intervals.binomial import unbiased_variance
 from skbench.stats.intervals.means import normal_interval

@@ -5,13 +5,7 @@ import pandas as pd
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from skbench._checks import check_rows
-
-
-def as_pandas(X):
-    """pandas for other dataframes (polars, pyarrow), anything else as it is."""
-    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    return X
+from skbench._columns import as_pandas
 
 
 def training_data(estimator, X, y):

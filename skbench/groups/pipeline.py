@@ -18,10 +18,10 @@ from skbench._checks import (
     check_population,
     check_same_index,
 )
+from skbench._columns import as_pandas
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics
-from skbench.groups._features import as_pandas
 
 
 class IntervalPipeline(Pipeline):

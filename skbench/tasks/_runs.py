@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_column, check_same_index, floats
+from skbench._columns import as_pandas
 
 _PUBLISHED = 1.96  # standard errors in a published half-width
 
 
 def run_moments(X, y):
     """Mean, variance and number of the raw scores of everything that `X` names."""
+    X = as_pandas(X)
     if not isinstance(X, pd.DataFrame) or X.empty:
         raise ValueError(
             "X must be a pandas DataFrame with at least one row, whose columns name what was "

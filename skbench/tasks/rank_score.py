@@ -19,6 +19,7 @@ from skbench.stats.ranking.rank_scores import (
 )
 from skbench.stats.ranking.rank_sets import single_step
 from skbench.tasks._runs import published_moments, run_moments
+from skbench.tasks._task_table import as_frame
 
 _LABELS = ["model", "dataset", "task", "language"]
 _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
@@ -126,6 +127,7 @@ class MeanRankScore(BaseEstimator):
         if y is None:
             require_columns(X.columns, ["score"], what="X (y is None)")
             y = X["score"]
+        X = as_frame(X)
         datasets = _places_of_datasets(X)
         names = X[["model", "dataset"]]
         if half_width is None:

@@ -191,12 +191,6 @@ def test_bounded_interval_holds_its_level(n, mean):
     assert observed >= binom.ppf(0.0005, 3000, 0.95) / 3000
 
 
-def test_bounds_shift_and_scale():
-    unit = fitted("bounded", [0.3], [10]).estimate()
-    percent = fitted("bounded", [30.0], [10], bounds=(0, 100)).estimate()
-    np.testing.assert_allclose(percent.low, 100 * unit.low)
-
-
 def test_scores_outside_the_bounds_are_refused():
     with pytest.raises(
         ValueError, match="outside bounds from 0 to 1, such as 36.9. Pass the range"

@@ -233,6 +233,12 @@ def metrics(t, c):
     return sk.group_metrics(t["human"], t["judge"], t[["group"]], "f1").to_frame()
 
 
+def clustered(t, c):
+    options = {"n_clusters": [2, 3], "min_items": 2, "n_components": 2, "random_state": c.seed}
+    labels = sk.cluster_items(t, **options).labels
+    return pd.DataFrame({"cluster": [float(name[-2:]) for name in labels]}, column(t, "item"))
+
+
 def drawn(t, c):
     rows = sk.sample_items(t, 2, random_state=c.seed)
     return pd.DataFrame(
@@ -317,21 +323,14 @@ SUBJECTS = {
         tables.runs, lambda t, c: sk.pass_at_k(t, 2, True, "topic").to_frame()
     ),
     "sample_items": of_answers(drawn),
-    "cluster_items": Subject(
-        tables.one_model,
-        lambda t, c: (
-            sk.cluster_items(t, n_clusters=[2, 3], min_items=2, n_components=2, random_state=c.seed)
-            .sizes.to_frame()
-            .reset_index(drop=True)
-        ),
-    ),
+    "cluster_items": Subject(tables.one_model, clustered),
     "embed_groups": Subject(
         tables.one_model,
         lambda t, c: sk.embed_groups(t, "topic", n_components=2, random_state=c.seed),
     ),
     # A bank
     "ItemBank": Subject(tables.bank, lambda t, c: easiness(past(t, c))),
-    "UnitLevelModel": Subject(tables.bank, lambda t, c: named(unit_level(t, c)), slow=True),
+    "UnitLevelModel": Subject(tables.bank, lambda t, c: named(unit_level(t, c))),
     "choose_items": Subject(tables.bank, picked),
     "items_needed": Subject(
         tables.bank,

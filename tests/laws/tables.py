@@ -93,7 +93,7 @@ def one_model(size):
     """The questions of a model of whom the texts are read."""
     t = answers()(size)
     t["text"] = [f"{topic} of {item}" for topic, item in zip(t["topic"], t["item"], strict=True)]
-    return t[t["model"] == "model0"].reset_index(drop=True)
+    return t[t["model"] == "model0"].drop(columns="model").reset_index(drop=True)
 
 
 @cache

@@ -36,11 +36,12 @@ for name, count in wrong.items():
 # batch. The whole benchmark has 50 topics of items; a part of them decides.
 scores = load_digits_c().items.pivot(index=["topic", "item"], columns="model", values="score")
 best, *_, worst = scores.mean().sort_values(ascending=False).index
-order = scores.sample(frac=1, random_state=0)[[best, worst]].to_numpy()
+order = scores.sample(frac=1, random_state=0)
 path = Path(tempfile.mkdtemp()) / "race.json"
 race = SequentialComparison(names=(best, worst), max_items=len(order))
 while not race.result.stop:
-    race.update(*order[race.n_items :][:10].T)
+    batch = order[race.n_items :][:10]  # its index has the ids
+    race.update(batch[best], batch[worst])
     race.save(path)
 print(SequentialComparison.load(path).result)
 print(f"on all {len(order):,} items: {np.subtract(*scores[[best, worst]].mean()):.4f}")

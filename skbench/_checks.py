@@ -1,11 +1,14 @@
 """Input validation of every room, and the words of its errors, in one place."""
 
 import numbers
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Set
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype, is_numeric_dtype
+from pandas.api.types import infer_dtype, is_complex_dtype, is_hashable, is_numeric_dtype
+from sklearn.utils.validation import check_is_fitted
 
 DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 
@@ -16,7 +19,7 @@ _REMEDIES = {
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
 LARGEST = 1e75  # fourth powers of larger numbers overflow
-_LARGEST_POPULATION = 1e15  # whose whole numbers are exact
+_LARGEST_COUNT = 1e15  # whose whole numbers are exact
 _COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
 
 
@@ -30,18 +33,44 @@ def refuse_huge(what, values):
         )
 
 
-def floats(what, values):
-    """Numbers as an array of floats; anything else is refused in words."""
+def floats(what, values, row="row {}".format):
+    """Numbers as an array of floats, missing ones as nan; anything else is refused in words.
+
+    Numbers are real numbers, fractions, decimals, and text that reads as a number. `row` names
+    the row of a position.
+    """
+    array = as_array(values)
+    if array.dtype.kind in "buif":
+        return array.astype(float, copy=False)
+    found = np.empty(array.shape)
+    for at, value in enumerate(array.ravel()):
+        try:
+            found.flat[at] = _number(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Each argument "
+                "must be a number or a string of a number: code words, such as correct as 1 and "
+                "incorrect as 0."
+            ) from None
+    return found
+
+
+def as_array(values):
+    """A dense array; of objects where cells hold lists of several lengths."""
     try:
-        return np.asarray(values, dtype=float)
+        return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     except (TypeError, ValueError):
-        flat = pd.Series(np.asarray(values, dtype=object).ravel())
-        bad = flat[pd.to_numeric(flat, errors="coerce").isna() & flat.notna()]
-        shown = repr(bad.iloc[0]) if len(bad) else f"{values!r:.60}"
-        raise ValueError(
-            f"{what} must be numbers, but one is {shown}. Code words as numbers, such as correct "
-            "as 1 and incorrect as 0."
-        ) from None
+        return pd.Series(list(values), dtype=object).to_numpy()
+
+
+def _number(value):
+    if value is None or value is pd.NA or value is pd.NaT:
+        return np.nan
+    known = isinstance(value, numbers.Real | Decimal | str)
+    if not known or isinstance(value, np.timedelta64):
+        raise TypeError
+    return float(value)
 
 
 def check_option(name, value, options):
@@ -65,19 +94,36 @@ def check_whole(name, value, least=1):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
-def check_same_index(**columns):
-    """Refuse pandas objects whose indexes differ: positions would be misaligned."""
-    indexed = {
-        name: column.index
-        for name, column in columns.items()
-        if isinstance(column, pd.DataFrame | pd.Series)
-    }
-    if len(indexed) < 2:
-        return
-    (first, index), *others = indexed.items()
+def check_same_index(**arrays):
+    """Refuse arrays whose rows do not belong together: the one rule for what stands beside X.
+
+    Objects of pandas go by label: their indexes hold the same labels in the same order, a
+    default index like any other. Nothing is reordered. All others have no labels and go by
+    position. All are as long as the first; a single number stands for all rows.
+    """
+    first, rows = next(iter(arrays.items()))
+    is_number = isinstance(rows, numbers.Number | np.ndarray) and np.ndim(rows) == 0
+    if rows is None or is_number:
+        raise ValueError(f"{first} must have rows, one per group or item, got {rows!r}.")
+    given = {name: values for name, values in arrays.items() if values is not None}
+    for name, values in given.items():
+        _refuse_no_rows(name, values)
+    lengths = {name: n_rows(values) for name, values in given.items()}
+    (first, n), *others = [(k, n) for k, n in lengths.items() if n is not None] or [("", 0)]
+    for name, length in others:
+        if length != n:
+            raise ValueError(
+                f"{name} has {length} entries, but {first} has {n} rows. Pass one entry of {name} "
+                f"for each row of {first}."
+            )
+    tables = {k: v for k, v in given.items() if isinstance(v, pd.DataFrame | pd.Series)}
+    (first, index), *others = [(k, v.index) for k, v in tables.items()] or [("", None)]
     for name, other in others:
-        if len(other) == len(index) and not other.equals(index):
-            at = int(np.argmax(np.asarray(other != index)))
+        if not other.equals(index):
+            # Equal beginnings, as labels of several types cannot be compared one by one.
+            at = bisect_left(
+                range(n), True, key=lambda i, o=other: not o[: i + 1].equals(index[: i + 1])
+            )
             raise ValueError(
                 f"The indexes of {first} and {name} differ: row {at} is {plain(index[at])!r} in "
                 f"{first} but {plain(other[at])!r} in {name}. Align them, or pass plain arrays "
@@ -85,18 +131,81 @@ def check_same_index(**columns):
             )
 
 
+def n_rows(values):
+    """Rows of an array, a column or a table; None of a number, or of a table not in memory."""
+    shape = getattr(values, "shape", None)
+    if shape is None and hasattr(values, "__len__"):
+        return len(values)
+    return shape[0] if shape and isinstance(shape[0], numbers.Integral) else None
+
+
+def _refuse_no_rows(name, values):
+    """Refuse what has no rows in an order, or rows that numpy would read as something else."""
+    is_set = isinstance(values, str | bytes | Mapping | Set | Iterator)
+    if is_set and not hasattr(values, "shape"):  # some sparse matrices are mappings
+        raise TypeError(
+            f"{name} must be an array, a list, a column or a table with one entry per row, got "
+            f"{type(values).__name__}."
+        )
+    if isinstance(values, pd.DataFrame) and not values.columns.is_unique:
+        twice = plain(values.columns[values.columns.duplicated()][0])
+        raise ValueError(f"{name} has several columns {twice!r}. Rename or drop all but one.")
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(values)} masked entries, behind which numbers stand. "
+            "Leave these rows out, or pass filled(np.nan)."
+        )
+    if not isinstance(values, np.ndarray):
+        return
+    is_dates = values.dtype.kind in "mM" and values.ndim == 2
+    if values.ndim > 2 or values.dtype.kind == "V" or is_dates:
+        raise ValueError(
+            f"{name} is an array of shape {values.shape} and type {values.dtype}. Pass one column, "
+            "or a table of numbers."
+        )
+
+
 def check_named(what, names, labels=None):
-    """Refuse missing names of models or topics: such rows would join rows of others."""
-    given = names if hasattr(names, "dtype") else np.asarray(names, dtype=object)
-    given = given.to_numpy() if isinstance(given, pd.MultiIndex) else given
-    missing = np.asarray(pd.isna(given)).reshape(len(given), -1).any(axis=1)
+    """Names of models, topics or groups as one column; none missing, and none a list.
+
+    Rows without a name would join rows of others.
+    """
+    names = one_column(what, names)
+
+    def row(at):
+        return at if labels is None or at >= len(labels) else plain(labels[at])
+
+    missing = np.asarray(pd.isna(names))
     if missing.any():
-        first = int(np.argmax(missing))
-        row = first if labels is None or first >= len(labels) else plain(labels[first])
         raise ValueError(
             f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
-            f"{row!r}. Fill the names in, or leave the rows out."
+            f"{row(int(np.argmax(missing)))!r}. Fill the names in, or leave the rows out."
         )
+    refuse_unhashable(what, names, row)
+    return names
+
+
+def refuse_unhashable(what, names, row=int):
+    """Refuse lists, dicts and other cells that can be no name, in an array or a column."""
+    for at, name in enumerate(names if names.dtype == object else ()):
+        if not is_hashable(name):
+            raise TypeError(
+                f"{what} must hold names or numbers, but row {row(at)!r} has {name!r:.60}. Turn "
+                "it into text."
+            )
+
+
+def one_column(what, values):
+    """An array of one axis, of any type, in the byte order of the machine."""
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+    else:
+        array = pd.Series(list(values), dtype=object).to_numpy()
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{what} must be one column, got an array of shape {array.shape}.")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def check_rows(X):
@@ -109,15 +218,12 @@ def check_labels(X):
     """Labels of the groups: the index of a frame, else positions."""
     if hasattr(X, "index") and hasattr(X, "columns"):
         return X.index
-    return pd.RangeIndex(len(X))
+    return pd.RangeIndex(n_rows(X))
 
 
 def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
     """A finite float column with one entry per label; errors name the first offending `unit`."""
-    column = np.asarray(values)
-    if column.dtype.kind not in "buif":
-        column = _as_float(name, column, labels, unit)
-    column = column.astype(float)
+    column = floats(name, values, lambda at: _group(labels, at, unit))
     if allow_scalar and column.ndim == 0:
         column = np.full(len(labels), float(column))
     if column.shape != (len(labels),):
@@ -147,6 +253,16 @@ def check_sigma2(sigma2, sampling_variance, labels):
     return check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True)
 
 
+def check_weights(weights, labels):
+    """Weights of the rows, not all of them 0; None where none were given."""
+    if weights is None:
+        return None
+    weights = check_column("sample_weight", weights, labels, minimum=0, unit="row")
+    if not weights.any():
+        raise ValueError("sample_weight is 0 in every row. Give some a weight above 0.")
+    return weights
+
+
 def check_sizes(n, labels):
     """Group sizes: whole numbers of at least 1, or None where none were given."""
     if n is None:
@@ -154,6 +270,7 @@ def check_sizes(n, labels):
     sizes = check_column("n", n, labels, allow_scalar=True)
     _refuse(sizes < 1, "n", "at least 1", sizes, labels)
     _refuse(sizes != np.round(sizes), "n", "a whole number", sizes, labels)
+    _refuse(sizes > _LARGEST_COUNT, "n", f"at most {_LARGEST_COUNT:g}", sizes, labels)
     return sizes
 
 
@@ -173,8 +290,8 @@ def check_population(population, n, labels):
             )
         population = population.reindex(labels if own else labels.get_level_values(names.name))
     sizes = check_column("population", population, labels, allow_scalar=True)
-    odd = (sizes != np.round(sizes)) | (sizes > _LARGEST_POPULATION)
-    _refuse(odd, "population", f"whole and at most {_LARGEST_POPULATION:g}", sizes, labels)
+    odd = (sizes != np.round(sizes)) | (sizes > _LARGEST_COUNT)
+    _refuse(odd, "population", f"whole and at most {_LARGEST_COUNT:g}", sizes, labels)
     if np.any(sizes < n):
         first = int(np.argmax(sizes < n))
         raise ValueError(
@@ -200,6 +317,16 @@ def are_counts(z, n):
         return False
     k = z * n
     return bool(np.all(np.abs(k - np.round(k)) <= _COUNT_TOLERANCE * np.maximum(n, 1)))
+
+
+def check_bank(bank):
+    """Refuse what is no fitted `ItemBank`."""
+    if all(kind.__name__ != "ItemBank" for kind in type(bank).__mro__):
+        raise TypeError(
+            f"bank must be a fitted ItemBank, got {bank!r:.60}. Make one with "
+            "ItemBank().fit(past), or read a saved one with ItemBank.load(path)."
+        )
+    check_is_fitted(bank)
 
 
 def named_estimators(estimators):
@@ -272,17 +399,6 @@ def require_columns(frame_columns, wanted, what="items"):
         )
 
 
-def _as_float(name, column, labels, unit="group"):
-    try:
-        return column.astype(float)
-    except (TypeError, ValueError):
-        flat = column.ravel()
-        bad = next(i for i, value in enumerate(flat) if not is_number(value))
-        raise ValueError(
-            f"{name} must be numeric, but {_group(labels, bad, unit)} has {plain(flat[bad])!r}."
-        ) from None
-
-
 def is_number(value):
     """Whether a value reads as a number."""
     try:
@@ -322,14 +438,23 @@ def listed(names, most=40, show=str):
 
 
 def of_one_type(labels):
-    """A Series of labels, as text where they are of several types, such as 4 and "gpt"."""
-    mixed = labels.dtype == object and labels.map(type).nunique() > 1
-    return labels.astype(str) if mixed else labels
+    """A Series of labels, as text where they are of several types: 4, 4.0 and "4" are alike."""
+    if infer_dtype(getattr(labels.dtype, "categories", labels)) not in ("mixed", "mixed-integer"):
+        return labels
+    if labels.dropna().map(type).nunique() < 2:
+        return labels
+    return labels.astype(object).map(_as_text, na_action="ignore")
+
+
+def _as_text(label):
+    whole = isinstance(label, float | np.floating) and label.is_integer()
+    return str(int(label) if whole else label)
 
 
 def kind_of(column):
     """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
-    return "number" if is_numeric_dtype(column) else infer_dtype(column, skipna=True)
+    is_number = is_numeric_dtype(column) and not is_complex_dtype(column)
+    return "number" if is_number else infer_dtype(column, skipna=True)
 
 
 def refuse_dates(name, column):

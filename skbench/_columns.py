@@ -9,17 +9,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skbench._checks import DATES, check_named, kind_of, plain
+from skbench._checks import DATES, check_named, kind_of, plain, refuse_huge
 
 ENCODER = "encoder"  # name of the step in front of a regressor
 _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
-
-
-def as_pandas(X):
-    """pandas for other dataframes (polars, pyarrow), numbers of dtype object as numbers."""
-    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
-        X = X.to_pandas()
-    return X.infer_objects() if isinstance(X, pd.DataFrame) else X
 
 
 def role_column(X, role):
@@ -230,13 +223,25 @@ def _levels(X):
 
 
 def refuse_unreadable(X):
-    """Raise a ValueError that names a column of dates, or of text and numbers in one."""
-    for name in X.columns if isinstance(X, pd.DataFrame) else ():
+    """Raise a ValueError that names a column that holds no numbers, text or categories.
+
+    So do huge numbers, in an array too.
+    """
+    if not isinstance(X, pd.DataFrame):
+        refuse_huge("Features", X)
+        return
+    for name in X.columns:
         kind = kind_of(X[name])
+        if kind == "number":
+            refuse_huge(f"Numbers in column {name!r} of X", X[name].to_numpy())
         if kind in DATES:
             raise ValueError(
                 f"Column {name!r} of X holds dates or durations ({kind}). Pass a number "
                 "instead, such as the days since the first, or leave the column out."
+            )
+        if kind in ("complex", "interval", "bytes"):
+            raise ValueError(
+                f"Column {name!r} of X holds values of type {kind}. Make them text or numbers."
             )
         if kind.startswith("mixed"):
             kinds = ", ".join(map(repr, _one_of_each_type(X[name])))

@@ -1,6 +1,24 @@
-"""The one spelling of numbers in tables and sentences: 0.000, never .000 or -0.000."""
+"""The one spelling of numbers and names in tables, sentences and pictures.
+
+Numbers are 0.000, never .000 or -0.000. What a name has of control characters is shown.
+"""
 
 import math
+
+# Characters that move the cursor, color, ring, delete, turn the direction of the text, or that
+# XML and UTF-8 may not hold.
+_CONTROLS = [*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F)]
+_CONTROLS += [*range(0x2066, 0x206A), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
+_SHOWN = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS}
+
+
+def visible(text):
+    """The text with its control characters as escapes: they are shown, and not obeyed.
+
+    >>> print(visible("a\x1b[31mb"))
+    a\\x1b[31mb
+    """
+    return str(text).translate(_SHOWN)
 
 
 def number(value, form):

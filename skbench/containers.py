@@ -14,10 +14,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from skbench._checks import (
+    as_array,
     check_confidence_level,
+    check_named,
     check_option,
+    check_same_index,
     check_whole,
     check_within,
+    floats,
     require_columns,
 )
 from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
@@ -276,16 +280,16 @@ class GroupSummary:
         ) -> None: ...
 
     def __post_init__(self):
+        _refuse_other_labels(self, "X", "z", "sigma2", "n", "groups", "n_independent")
         _set(self, "labels", _index(self.labels))
         for name in ("z", "sigma2"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
-        _set(self, "n", _column(self.n, "n", len(self.labels), dtype=None))
+        _set(self, "n", _column(self.n, "n", len(self.labels), "iuf"))
         independent = self.n if self.n_independent is None else self.n_independent
-        _set(self, "n_independent", _column(independent, "n_independent", len(self.labels), None))
+        _set(self, "n_independent", _column(independent, "n_independent", len(self.labels), "iuf"))
         if self.groups is not None:
-            _set(self, "groups", _column(self.groups, "groups", len(self.labels), dtype=None))
-        if self.X is not None and len(self.X) != len(self.labels):
-            raise ValueError(f"X has {len(self.X)} rows but there are {len(self.labels)} labels.")
+            groups = check_named("groups", as_array(self.groups), self.labels)
+            _set(self, "groups", _column(groups, "groups", len(self.labels), groups.dtype.kind))
         shared = self.groups is not None
         if self.sampling is not None and self.sampling.items_shared != shared:
             raise ValueError(
@@ -448,6 +452,8 @@ class Draws:
         values = np.array(self.values, dtype=float)
         labels = self.labels if isinstance(self.labels, tuple) else (self.labels,)
         labels = tuple(_index(label) for label in labels)
+        if isinstance(self.values, pd.DataFrame):
+            check_same_index(labels=labels[0].to_series(), values=self.values.T)
         if values.ndim != len(labels) + 1 or values.shape[1:] != tuple(map(len, labels)):
             raise ValueError(
                 f"values have shape {values.shape}, but the labels describe "
@@ -572,6 +578,7 @@ class Estimate:
 
     def __post_init__(self):
         check_option("guarantee", self.guarantee, GUARANTEES)
+        _refuse_other_labels(self, *NUMBERS, "unlike_peers")
         _set(self, "labels", _index(self.labels))
         for name in NUMBERS:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
@@ -685,9 +692,17 @@ def _index(labels):
     return labels if isinstance(labels, pd.Index) else pd.Index(labels)
 
 
-def _column(values, name, length, dtype=float):
-    """A read-only one-dimensional copy of the expected length."""
-    column = np.array(values, dtype=dtype)
+def _refuse_other_labels(container, *names):
+    """Refuse columns of pandas that are labeled otherwise than the container."""
+    labels = container.labels
+    labels = labels.to_series() if isinstance(labels, pd.Index) else labels
+    check_same_index(labels=labels, **{name: getattr(container, name) for name in names})
+
+
+def _column(values, name, length, kinds="f"):
+    """A read-only copy of one axis and the expected length, made floats if of no such kind."""
+    column = as_array(values)
+    column = np.array(column if column.dtype.kind in kinds else floats(name, values))
     if column.shape != (length,):
         raise ValueError(f"{name} has shape {column.shape}, but there are {length} labels.")
     column.setflags(write=False)

@@ -1,6 +1,7 @@
 """Fixtures that every room's tests share."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -57,3 +58,34 @@ def edge_groups():
         index=pd.Index(list("abcdef"), name="topic"),
     )
     return {"X": X, "y": k / n, "sigma2": p * (1 - p) / n, "n": n}
+
+
+OUTCOMES = ("clear", "right", "raw", "accepted")
+
+
+@pytest.fixture
+def walked(record_property):
+    """Count a hostile case: refused in clear words, right, refused in raw words, or accepted.
+
+    The summary of the run prints the sums of every walk.
+    """
+
+    def count(walk, **counts):
+        assert set(counts) <= set(OUTCOMES), counts
+        record_property("walk", (walk, counts))
+
+    return count
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print the counts of the walks over hostile inputs."""
+    walks = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            called = getattr(report, "when", None) == "call"
+            for name, value in report.user_properties if called else ():
+                if name == "walk":
+                    walks.setdefault(value[0], Counter()).update(value[1])
+    for walk, counts in sorted(walks.items()):
+        shown = ", ".join(f"{counts[outcome]:,} {outcome}" for outcome in OUTCOMES)
+        terminalreporter.write_line(f"{walk}: {counts.total():,} cases, {shown}")

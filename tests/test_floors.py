@@ -15,6 +15,7 @@ FLOOR = {
     "_files": 0,
     "_lazy": 0,
     "_numbers": 0,
+    "_order": 1,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,
@@ -108,6 +109,20 @@ def test_nothing_private_from_another_room():
         and any(part.startswith("_") for part in [*parts[2:], name])
     ]
     assert wrong == []
+
+
+def test_all_files_are_written_by_one_writer():
+    """Nothing else opens a file to write, or hands its name to a library that does."""
+    of_paths = {"write_text", "write_bytes", "to_parquet", "dump", "mkstemp", "NamedTemporaryFile"}
+    for path, tree in TREES.items():
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        for call in calls if str(path) != "_files.py" else ():
+            name = getattr(call.func, "attr", getattr(call.func, "id", None))
+            modes = [part.value for part in call.args[1:2] if isinstance(part, ast.Constant)]
+            writes = name == "open" and set("wax+") & set("".join(modes))
+            writes = writes and ast.unparse(call.args[0]) != "os.devnull"
+            writes = writes or name in of_paths or (name == "to_csv" and call.args)
+            assert not writes, f"{path}: {ast.unparse(call)}"
 
 
 def test_no_circle_between_files():

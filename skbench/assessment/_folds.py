@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import check_consistent_length
 
-from skbench._checks import check_whole
+from skbench._checks import as_array, check_named, check_same_index, check_whole, one_column
+from skbench._order import content_order
 from skbench._random import as_generator
 from skbench._types import RandomState, Table
 
@@ -38,7 +38,7 @@ class LabeledKFold(BaseCrossValidator):
     Labeled rows are dealt to the folds in turn, then the others. Folds differ by at most one in
     the number of their labeled rows, also within any one group if `groups` are given. `groups` are
     strata here: they are spread over the folds, not kept together as by scikit-learn's GroupKFold.
-    The folds do not depend on the order of the rows.
+    The folds follow from the numbers, in any order of rows and columns; names only break ties.
 
     When not to use it: where several rows belong to one question, which should not be in training
     and test at once (`sklearn.model_selection.GroupKFold`).
@@ -89,28 +89,22 @@ class LabeledKFold(BaseCrossValidator):
             If lengths differ or there are fewer labeled rows than folds.
         """
         check_whole("n_splits", self.n_splits, 2)
-        check_consistent_length(X, y, groups)
-        labeled = ~np.asarray(pd.isna(np.asarray(y)))
+        check_same_index(X=X, y=y, groups=groups)
+        y = one_column("y", [] if y is None else y)
+        y = y.astype(float) if y.dtype.kind == "f" else y  # of any precision
+        groups = None if groups is None else check_named("groups", groups)
+        labeled = ~np.asarray(pd.isna(y))
         if labeled.sum() < self.n_splits:
             raise ValueError(
                 f"{self.n_splits} folds need a labeled row each, but y has {labeled.sum()} labels. "
                 "Label more rows, or lower n_splits."
             )
-        # Sorted, so that the codes do not depend on the order of the rows.
-        strata = pd.factorize(np.asarray(labeled if groups is None else groups), sort=True)[0]
-        rows = as_generator(self.random_state).permutation(_content_order(X, y, groups))
+        table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X))
+        columns = pd.concat([table.reset_index(drop=True), pd.Series(y)], axis=1)
+        rows = as_generator(self.random_state).permutation(content_order(columns, groups=groups))
+        strata = pd.factorize((labeled if groups is None else groups)[rows])[0]
         fold = np.empty(len(labeled), dtype=int)
-        order = rows[np.lexsort([strata[rows], ~labeled[rows]])]
+        order = rows[np.lexsort([strata, ~labeled[rows]])]
         fold[order] = np.arange(len(fold)) % self.n_splits
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-
-
-def _content_order(X, y, groups):
-    """Positions of the rows in an order that depends on their content only."""
-    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
-    columns = [table.reset_index(drop=True)]
-    columns += [pd.Series(np.asarray(part)) for part in (y, groups) if part is not None]
-    return np.argsort(
-        pd.util.hash_pandas_object(pd.concat(columns, axis=1), index=False), kind="stable"
-    ).to_numpy()

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
-from skbench.items.rows import as_frame, collected, group_labels
+from skbench.items.rows import as_frame, collected, group_labels, with_item_key
 from skbench.summaries import summarize_items
 
 PROPORTIONAL = "proportional"
@@ -69,29 +69,29 @@ class Population:
         )
 
 
-def population(items, by, score, item, model, features, share_items):
+def population(items, by, score, item, topic, model, features, share_items):
     """The population of item rows, or of a table with one column per model."""
     item_means = [features] if isinstance(features, str) else features
     item_means = list(item_means) if isinstance(item_means, list | tuple) else []
-    frame = as_frame(items)
+    frame, key = with_item_key(as_frame(items), item, topic, (*by, model))
     has_items = item in frame.collect_schema().names()
     if not has_items:
         # Row numbers as ids: nothing is shared, and nobody needs to be warned of it.
-        items = collected(frame).assign(**{item: lambda rows: np.arange(len(rows))})
-        frame = as_frame(items)
-    full = summarize_items(items, by, score, model=model, item=item, features=features)
+        frame = as_frame(collected(frame).assign(**{item: lambda rows: np.arange(len(rows))}))
+    names = {"model": model, "item": item, "topic": key[:-1]}
+    full = summarize_items(frame, by, score, **names, features=features)
     shared = full.groups is not None and share_items
-    wanted = list(dict.fromkeys([*by, item, score, *item_means]))
+    wanted = list(dict.fromkeys([*by, *key, score, *item_means]))
     rows = collected(frame.select(wanted))
-    return _laid_out(full, rows, by, score, item, model, item_means, shared)
+    return _laid_out(full, rows, by, score, key, model, item_means, shared)
 
 
-def _laid_out(full, rows, by, score, item, model, item_means, shared):
+def _laid_out(full, rows, by, score, key, model, item_means, shared):
     group = full.labels.get_indexer(group_labels(rows, by))
     unit, column, models = _positions(full, by, model, shared)
     if shared:
-        keys = pd.DataFrame({"unit": unit[group], "item": rows[item].to_numpy()})
-        at = keys.groupby(["unit", "item"], sort=True).ngroup().to_numpy()
+        ids = [rows[name] for name in key]
+        at = rows.groupby([unit[group], *ids], sort=True).ngroup().to_numpy()
     else:
         at = np.empty(len(rows), dtype=int)
         at[np.argsort(group, kind="stable")] = np.arange(len(rows))

@@ -36,7 +36,14 @@ def key_of(trial):
     labels = p.labels.to_frame(index=False)
     # pandas' own hashes: the pickled bytes of equal frames may differ.
     tables = [pd.util.hash_pandas_object(table, index=False).to_numpy() for table in (labels, p.X)]
-    columns = [*labels.columns, *labels.dtypes, *p.X.columns, *p.item_feature_names]
+    orders = [getattr(dtype, "categories", ()) for dtype in p.X.dtypes]
+    columns = [
+        *labels.columns,
+        *labels.dtypes,
+        *p.X.columns,
+        *p.item_feature_names,
+        *map(list, orders),
+    ]
     topics = None if p.topics is None else list(map(str, p.topics))
     arrays = [p.unit, p.column, p.starts, p.scores, p.item_features, design.n_items]
     data = [tables, list(map(str, columns)), topics, arrays]
@@ -53,6 +60,17 @@ def key_of(trial):
             f"memory needs estimators that can be pickled, but {error}. Define functions and "
             "classes at the top of a module, or leave out memory."
         ) from error
+
+
+def remembered(cached, *call):
+    """Result of a call of a cached function; one whose file is damaged is computed again."""
+    if cached.check_call_in_cache(*call):
+        kept = cached.call_and_shelve(*call)
+        try:
+            return kept.get()
+        except Exception:  # what a cut or overwritten pickle raises may be anything
+            kept.clear()
+    return cached(*call)
 
 
 def repetition(trial, number, key=None):

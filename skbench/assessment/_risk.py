@@ -131,7 +131,7 @@ def estimated_risk(
     >>> amounts = ["moments", 0.0, float("inf")]
     >>> estimated_risk(amounts, g, method="sure", prior_mean=eb.prior_mean_).risk.round(4)
     moments    0.0075
-    A=0        0.0083
+    A=0        0.0085
     A=inf      0.0252
     dtype: float64
     """

@@ -83,7 +83,7 @@ def sample_size_ratio(
     >>> g = summarize_items(data.items, ["model", "topic"], features=data.features)
     >>> eb = EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args)
     >>> print(sample_size_ratio(eb, g))
-    as good as 3.3 times the items (2.3 to 6.1)
+    as good as 3.1 times the items (2.2 to 5.5)
     """
     check_is_fitted(estimator)
     check_confidence_level(confidence_level)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skbench._checks import check_option, require_columns
 from skbench.containers import GroupSummary
-from skbench.items.rows import collected, group_labels, opened, with_score
+from skbench.items.rows import collected, group_labels, opened, with_item_key, with_score
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import risk
 from skbench.summaries import summarize_items
@@ -46,8 +46,10 @@ class Data:
             raise ValueError('Pass by=..., the columns that define the groups: by=["model", ...].')
         defaults = {"score": "score", "model": "model", "item": "item", "cluster": None}
         by = [by] if isinstance(by, str) else list(by)
-        self._options = defaults | options | {"by": by}
-        frame = opened(items)
+        self._options = defaults | {"topic": "topic"} | options | {"by": by}
+        item, topic, model = (self._options[name] for name in ("item", "topic", "model"))
+        frame, key = with_item_key(opened(items), item, topic, (*by, model))
+        self._options["topic"] = key[:-1]
         columns = self._columns(frame.collect_schema().names())
         frame = with_score(frame, self._options["score"])
         # Sorted: engines return rows in any order, and the deals go by it.
@@ -61,7 +63,7 @@ class Data:
         features = [features] if isinstance(features, str) else features
         means = list(features) if isinstance(features, list | tuple) else []
         roles = [self._options[role] for role in ("model", "item", "cluster", "score")]
-        wanted = [*self._options["by"], *roles, *means]
+        wanted = [*self._options["by"], *self._options["topic"], *roles, *means]
         return [name for name in dict.fromkeys(wanted) if name in names]
 
     @property
@@ -177,7 +179,8 @@ def _units(items, full, options, group):
     within = cluster or (item if full.groups is not None and item not in options["by"] else None)
     if within is None:
         return np.arange(len(items)), topic
-    unit = items.groupby([topic, items[within]], sort=False).ngroup().to_numpy()
+    key = [*options["topic"], item] if within == item else [within]
+    unit = items.groupby([topic, *(items[name] for name in key)], sort=False).ngroup().to_numpy()
     first = np.unique(unit, return_index=True)[1]
     return unit, topic[first]
 

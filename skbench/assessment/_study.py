@@ -20,7 +20,7 @@ from skbench._types import Names, Path, RandomState, Rows
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates
 from skbench.assessment._population import check_n_items, design, population
-from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, repetition
+from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, remembered, repetition
 from skbench.summaries.direct_estimates import VARIANCES
 
 
@@ -138,6 +138,7 @@ class RepeatedSamplingStudy:
         score: str = "score",
         *,
         item: str = "item",
+        topic: Names | None = "topic",
         model: str = "model",
         features: Rows | Sequence[str] | None = None,
         confidence_level: float = 0.95,
@@ -155,6 +156,8 @@ class RepeatedSamplingStudy:
             Column of scores, binary or continuous.
         item : str, default="item"
             Column of item ids. Without it nothing is shared between models.
+        topic : str or list of str or None, default="topic"
+            Columns of topics, which may be absent, where item ids start again in each.
         model : str, default="model"
             Column that names the model.
         features : dataframe or list of str, default=None
@@ -193,7 +196,7 @@ class RepeatedSamplingStudy:
         taken = [name for name in by if name in RESULT_COLUMNS]
         if taken:
             raise ValueError(f"by has {taken[0]!r}, a column of results_. Rename it in the items.")
-        full = population(items, by, score, item, model, features, self.share_items)
+        full = population(items, by, score, item, topic, model, features, self.share_items)
         plan = design(full, self.n_items, self.replace)
         self.dropped_ = plan.dropped
         kept = plan.population
@@ -243,9 +246,9 @@ class RepeatedSamplingStudy:
     def _repetitions(self, trial, memory):
         """Results and notes of all repetitions, those in memory without computing them again."""
         key = None if memory.location is None else key_of(trial)
-        run = delayed(memory.cache(repetition, ignore=["trial"]))
+        cached = memory.cache(repetition, ignore=["trial"])
         running = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            run(trial, number, key) for number in range(self.n_repeats)
+            delayed(remembered)(cached, trial, number, key) for number in range(self.n_repeats)
         )
         return steps(running, "repetitions", self.n_repeats)
 

@@ -54,7 +54,8 @@ def design(bank, n_new, y=None):
             level, spread = 0.0, _LARGE
         scale = scale if scale > 0 else 1.0
         if not bank.binary_:
-            easiness, level, spread = easiness / scale, level / scale, spread / scale
+            easiness, spread = easiness / scale, spread / scale
+            center, level = level, 0.0
     codes, n_topics = bank.topic_codes_, len(bank.topics_)
     of_topic = np.bincount(codes, easiness, n_topics) / np.bincount(codes, minlength=n_topics)
     within = easiness - of_topic[codes]

@@ -77,15 +77,14 @@ def summary_of(estimator):
     every = [_of_model(estimator, name) for name in estimator.models_]
     table = pd.concat(every, ignore_index=True)
     keys = [estimator.model, estimator.topic]
-    labels = pd.MultiIndex.from_frame(table[keys])
-    X = table[[*keys, "bank"]].set_axis(labels)
+    table = table.set_index(keys, drop=False)
     several = len(estimator.models_) > 1
     return GroupSummary(
         z=table["z"],
         sigma2=table["sigma2"],
         n=table["n"],
-        labels=labels,
-        X=X,
+        labels=table.index,
+        X=table[[*keys, "bank"]],
         groups=table[estimator.topic].to_numpy() if several else None,
         sampling=Sampling("continuous", items_shared=several),
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain, require_columns
-from skbench.items.rows import SCORE, checked_scores, collected, opened
+from skbench.items.rows import SCORE, checked_scores, collected, opened, with_item_key
 
 
 def read_past(past, model, topic, item, score, exclude):
@@ -15,7 +15,8 @@ def read_past(past, model, topic, item, score, exclude):
     frame = opened(past)
     names = frame.collect_schema().names()
     require_columns(names, [model, item, score], "past_items")
-    keys = [model, *([topic] if topic in names else []), item]
+    frame, key = with_item_key(frame, item, topic if topic in names else None)
+    keys = [model, *key]
     frame = checked_scores(frame.select([*keys, score]), keys, score)
     rows = _rows(frame.select([*keys, SCORE]))
     binary = bool(rows[SCORE].isin((0, 1)).all())
@@ -32,12 +33,13 @@ def read_past(past, model, topic, item, score, exclude):
         raise ValueError("past has no model left: all of them are excluded.")
     column, models = _numbered(rows[[model]])
     row, items = _numbered(rows[keys[1:]])
-    sums = np.zeros((len(items), len(models)), np.float32)
-    counts = np.zeros(sums.shape, np.uint16)
+    counts = np.zeros((len(items), len(models)), np.uint16)
     # Flat positions: numpy adds to those of one dimension many times faster.
     cell = row * len(models) + column
-    np.add.at(sums.ravel(), cell, rows[SCORE].to_numpy(dtype=np.float32))
     np.add.at(counts.ravel(), cell, np.uint16(1))
+    # Answers that are right or wrong take half the memory, and lose nothing.
+    sums = np.zeros(counts.shape, np.float32 if binary and counts.max() == 1 else float)
+    np.add.at(sums.ravel(), cell, rows[SCORE].to_numpy(dtype=sums.dtype))
     with np.errstate(invalid="ignore"):
         scores = sums / counts
     items = items.set_axis(["topic", "item"][-items.shape[1] :], axis=1)

@@ -52,6 +52,13 @@ def positions_and_topics(bank, frame, topic, item):
     check_named(item, frame[item])
     ids = bank.items_["item"]
     no_topics = list(bank.topics_) == ["all"]
+    if topic in frame.columns and no_topics:
+        pairs = frame[[topic, item]].drop_duplicates()
+        if (twice := pairs[item].duplicated()).any():
+            raise ValueError(
+                f"Item {plain(pairs[item][twice].iloc[0])!r} occurs in several topics, and the "
+                "bank has no topics to tell them apart: make one of item rows with topics."
+            )
     if topic not in frame.columns or no_topics:
         if ids.duplicated().any():
             raise ValueError(

@@ -7,9 +7,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_option, check_whole
+from skbench._checks import check_bank, check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.bank._rows import PROBABILITY
@@ -86,7 +85,7 @@ def choose_items(
     >>> chosen["inclusion_probability"].tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
-    check_is_fitted(bank)
+    check_bank(bank)
     check_whole("n_items", n_items)
     check_option("chances", chances, ("equal", "informative"))
     if topics is not None:

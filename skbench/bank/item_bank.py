@@ -22,6 +22,7 @@ from skbench.bank._rows import positions_in
 from skbench.containers import Draws
 from skbench.stats.item_response import easiness as formulas
 
+_ROUNDING = 1e-9  # relative
 _LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve stay bounded
 
 
@@ -138,7 +139,7 @@ class ItemBank(BaseEstimator):
             found = formulas.rasch_easiness(scores)
         self.easiness_, self.ability_ = found
         self.components_ = formulas.residual_components(
-            scores, self._expected, self._spread, self.n_components, self._decompose
+            scores, self._expected, self._spread(), self.n_components, self._decompose
         )
         self._warn_of_copies()
         return self
@@ -156,9 +157,14 @@ class ItemBank(BaseEstimator):
         both = self.easiness_[rows, None] + self.ability_ - center
         return expit(both) if self.binary_ else both
 
-    def _spread(self, expected):
-        """Standard deviation of a score around the expected one."""
-        return np.sqrt(expected * (1 - expected) + _LEAST_SPREAD) if self.binary_ else 1.0
+    def _spread(self):
+        """Standard deviation of a score around the expected one, as a function of that."""
+        if self.binary_:
+            return lambda expected: np.sqrt(expected * (1 - expected) + _LEAST_SPREAD)
+        # One for all, as good as 1 but that no unit is too large: rounding is none.
+        spread = np.nanstd(self.scores_)
+        unit = spread if spread > _ROUNDING * np.nanmax(np.abs(self.scores_)) else 1.0
+        return lambda _: unit
 
     def _decompose(self, residuals, rank):
         """Singular vectors times values."""

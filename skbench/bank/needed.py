@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_bank, check_confidence_level, check_option
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -73,7 +72,7 @@ def items_needed(
     Raises
     ------
     ValueError
-        If the half width is not positive, or the bank has one model.
+        If the half width is not positive, or the bank has one model or too few items.
 
     Notes
     -----
@@ -91,7 +90,7 @@ def items_needed(
     >>> 20 <= found.n_items <= 200
     True
     """
-    check_is_fitted(bank)
+    check_bank(bank)
     check_confidence_level(confidence_level)
     check_option("by", by, ("model", "topic"))
     if not half_width > 0:
@@ -105,6 +104,11 @@ def items_needed(
     tried = np.unique(order[np.round(places).astype(int)])
     for model in steps(tried, "earlier models"):
         rows += _tried(bank, bank.models_[model], by, half_width, confidence_level, rng)
+    if not rows:
+        raise ValueError(
+            f"The bank has {len(bank.items_)} items: with {_FEWEST} of them, as few as are tried, "
+            "hardly any is left to predict."
+        )
     table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
     n_items = _crossing(table[by], half_width, len(bank.items_))
     return ItemsNeeded(n_items, n_items / len(bank.topics_), table)

@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import (
+    check_bank,
     check_by,
     check_column,
     check_confidence_level,
     check_option,
+    check_same_index,
     check_whole,
     check_within,
     plain,
@@ -149,9 +151,8 @@ class UnitLevelModel(BaseEstimator):
         UnitLevelModel
         """
         check_option("sampled", self.sampled, ("auto", "random", "not random"))
-        if self.bank is None:
-            raise ValueError("bank is missing: pass ItemBank().fit(past) as bank=...")
-        check_is_fitted(self.bank)
+        check_bank(self.bank)
+        check_same_index(X=X, y=y)
         rows = read_rows(self.bank, X, self.model, self.topic, self.item)
         y = check_column("y", y, pd.RangeIndex(len(rows.model)), unit="row")
         self._new_topics = rows.new_topics

@@ -5,7 +5,8 @@ from skbench.comparison._gate import gate
 from skbench.comparison._gate_result import GateResult
 from skbench.comparison._inspect import InspectStopping
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
-from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
+from skbench.comparison._sequential import SequentialComparison, SequentialMean
+from skbench.comparison._sequential_base import SequentialResult
 from skbench.comparison.bradley_terry import BradleyTerry
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order

@@ -31,6 +31,7 @@ def gate(
     bank: Any = None,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     score: str = "score",
     cluster: str | None = None,
     by: Names | None = None,
@@ -59,7 +60,7 @@ def gate(
     bank : ItemBank, default=None
         Earlier models' answers. The difference is then that on all items of the bank, from joint
         posterior draws (`ItemBank.sample`).
-    model, item, score, cluster : str
+    model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
         Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
@@ -121,7 +122,7 @@ def gate(
     """
     _check_options(fail, missing, margin, confidence_level, false_discovery_rate)
     by = [by] if isinstance(by, str) else list(by or [])
-    columns = {"model": model, "item": item, "score": score, "cluster": cluster}
+    columns = {"model": model, "item": item, "topic": topic, "score": score, "cluster": cluster}
     settings = {"bounds": bounds, "population": population}
     pair, level = (candidate, baseline), confidence_level
     goal = margin, relative, fail, level

@@ -18,6 +18,7 @@ from skbench.comparison.posterior import (
     compared_by_posterior,
     posterior_with_bank,
 )
+from skbench.items.roles import check_model
 from skbench.items.tables import score_table
 from skbench.stats.clusters import paired
 from skbench.stats.intervals.posterior import posterior_p_value
@@ -67,7 +68,7 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
     """`Evidence` of all items of a bank, by joint draws."""
     check_bank_settings(bank, by, columns["cluster"], columns["item"], missing)
     margin, relative, _, level = goal
-    names = columns["model"], "topic", columns["item"], columns["score"]
+    names = tuple(columns[name] for name in ("model", "topic", "item", "score"))
     found = {}
     for topics in ([], by) if by else ([],):
         posterior = posterior_with_bank(bank, items, names, topics=topics, models=pair, **settings)
@@ -106,10 +107,12 @@ def _tables(items, pair, columns, by, missing, settings):
     """Scores of candidate and baseline on all items, and by topic."""
     bounds, population = settings["bounds"], settings["population"]
     table = score_table(items, **columns, by=by, bounds=bounds).with_population(population)
+    for name in pair:
+        check_model(name, table.models)
     positions, topics = pair_positions(table, *pair)[0], table
-    ids = table.items.get_level_values(columns["item"])
-    if by and columns["cluster"] not in (None, columns["item"]) and ids.is_unique:
-        table = score_table(items, **columns, by=[], bounds=bounds)  # clusters reach over topics
+    if by and columns["cluster"] not in (None, columns["item"]):  # clusters reach over topics
+        key = table.items.names[:-1]
+        table = score_table(items, **columns | {"topic": key}, by=[], bounds=bounds)
     whole = None if topics.sizes is None else np.array([topics.sizes.sum()])
     found = [x.of_models(positions).with_missing(missing) for x in (table, topics)]
     return found[0]._replace(sizes=whole), found[1]

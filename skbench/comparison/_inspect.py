@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from skbench._types import Path
-from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
+from skbench.comparison._sequential import SequentialComparison, SequentialMean
+from skbench.comparison._sequential_base import SequentialResult
 
 
 class InspectStopping:
@@ -35,6 +36,7 @@ class InspectStopping:
     -----
     Early answers may be the easy ones. Samples are therefore counted in the order of the
     dataset, each with the mean of all its epochs, and a late one holds up those after it.
+    Samples are known by their task and id: one that `sequential` has counted is not counted again.
     The order must be unrelated to the scores: shuffle the dataset (``dataset.shuffle(seed)``).
 
     When not to use it: to save epochs of single samples.
@@ -63,7 +65,7 @@ class InspectStopping:
             )
         self.sequential, self.baseline = sequential, baseline
         self.scorer, self.state = scorer, state
-        self._order, self._epochs, self._scores, self._next = [], 1, {}, 0
+        self._task, self._order, self._epochs, self._scores, self._next = "", [], 1, {}, 0
 
     @property
     def result(self) -> SequentialResult:
@@ -72,6 +74,7 @@ class InspectStopping:
 
     async def start_task(self, task: Any, samples: Sequence[Any], epochs: int) -> str:
         """Register the samples and return a name for the log."""
+        self._task = str(task.task).rsplit("/", 1)[-1]  # as the log is read later
         self._order, self._epochs = [sample.id for sample in samples], epochs
         self._scores, self._next = {}, 0
         return "skbench"
@@ -95,15 +98,16 @@ class InspectStopping:
             answers = self._scores.get(sample, {})
             if len(answers) < self._epochs:
                 break
-            score = float(np.mean(list(answers.values())))
-            if self.baseline is None:
-                rows.append((score,))
-            elif sample in self.baseline:
-                rows.append((score, self.baseline[sample]))
+            score, item = float(np.mean(list(answers.values()))), (self._task, sample)
+            if item not in self.sequential and self.baseline is None:
+                rows.append((item, score))
+            elif item not in self.sequential and sample in self.baseline:
+                rows.append((item, score, self.baseline[sample]))
             self._next += 1
         if not rows:
             return
-        self.sequential.update(*zip(*rows, strict=True))
+        items, *scores = zip(*rows, strict=True)
+        self.sequential.update(*scores, items=items)
         if self.state is not None:
             self.sequential.save(self.state)
 

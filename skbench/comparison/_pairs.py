@@ -116,8 +116,12 @@ def _one_group(table, mine, unrelated, size):
     """The fields of a `PairTable`, in order, for the items of one group."""
     scores = table.scores[mine]
     clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
-    fit = shared_items.shared_item_scores(scores, clusters)
-    errors = shared_items.pair_errors(scores, clusters, fit)
+    least = np.nanmin(scores, initial=np.inf, where=np.isfinite(scores))
+    least = least if np.isfinite(least) else 0.0
+    above = scores - least  # differences of large scores would be lost in their sums
+    fit = shared_items.shared_item_scores(above, clusters)
+    errors = shared_items.pair_errors(above, clusters, fit)
+    fit = fit._replace(mean=fit.mean + least)
     related = fit.component[:, None] == fit.component
     compared = related | unrelated
     answered = np.isfinite(scores).astype(float)

@@ -33,7 +33,8 @@ class PassAtK(Estimate):
         One row per model and item: its labels, `n_correct`, `n_runs` and `score`, the
         unbiased estimate for this item.
     columns : dict
-        Names of the columns: model, item, by, cluster.
+        Names of the columns: model, item, by, cluster, and `topic`, those within which item ids
+        are unique.
     """
 
     items: pd.DataFrame | None = None
@@ -43,15 +44,15 @@ class PassAtK(Estimate):
         self, a: str | None = None, b: str | None = None, **options: Any
     ) -> ModelComparison:
         """Paired differences of models; `options` are those of `compare_models`."""
-        names = {name: self.columns[name] for name in ("model", "item", "cluster")}
+        names = {name: self.columns[name] for name in ("model", "item", "topic", "cluster")}
         if self.columns["by"]:
             options = {"by": self.columns["by"]} | options
         return compare_models(self.items, a, b, score="score", **names, **options)
 
     def summary(self) -> GroupSummary:
         """One group per model, or model and topic, for the estimators of `skbench.groups`."""
-        by = [self.columns["model"], *self.columns["by"]]
-        return summarize_items(self.items, by=by, cluster=self.columns["cluster"])
+        names = {name: self.columns[name] for name in ("model", "item", "topic", "cluster")}
+        return summarize_items(self.items, by=[names["model"], *self.columns["by"]], **names)
 
     def reliability(self) -> pd.DataFrame:
         """How reliably each item is solved.
@@ -62,7 +63,7 @@ class PassAtK(Estimate):
             One row per model and item: n_correct, n_runs, `rate` with its Clopper-Pearson
             interval `low` to `high`, and the verdict "always", "never" (so far) or "flaky".
         """
-        keys = [self.columns["model"], *self.columns["by"], self.columns["item"]]
+        keys = [self.columns["model"], *self.columns["topic"], self.columns["item"]]
         frame = self.items.set_index(keys)[list(_COUNTS)]
         c, runs = (frame[name].to_numpy() for name in _COUNTS)
         low, high = binomial.clopper_pearson_interval(c, runs, self.confidence_level)
@@ -78,6 +79,7 @@ def pass_at_k(
     *,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     score: str = "score",
     n_correct: str = "n_correct",
     n_runs: str = "n_runs",
@@ -99,6 +101,9 @@ def pass_at_k(
         Columns of topics: one estimate per model and topic.
     model, item, score, n_correct, n_runs : str
         Names of the columns. Counts are used where both of their columns exist.
+    topic : str or list of str or None, default="topic"
+        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
+        are unique.
     cluster : str, default=None
         Column of clusters of dependent items, such as the repository of several issues.
     confidence_level : float, default=0.95
@@ -140,7 +145,7 @@ def pass_at_k(
     check_whole("k", k)
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
-    names = {"model": model, "item": item, "by": by}
+    names = {"model": model, "item": item, "topic": topic, "by": by}
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
     _refuse_few(table, runs, k)
     # Runs of items that a model lacks only keep the formula from dividing by 0.
@@ -161,7 +166,8 @@ def pass_at_k(
         method=f"pass{'^' if all_of_them else '@'}{k} over items",
         guarantee=ON_AVERAGE if np.isin(values[given], (0, 1)).all() else UNLESS_SKEWED,
         items=_item_rows(table, cells, names, cluster),
-        columns=names | {"cluster": cluster if cluster != item else None},
+        columns=names
+        | {"topic": list(table.items.names[:-1]), "cluster": cluster if cluster != item else None},
     )
 
 
@@ -176,10 +182,8 @@ def _labels(table, model, by):
 
 def _item_rows(table, cells, names, cluster):
     """One row per model and item that it ran."""
-    by, item = names["by"], names["item"]
     column, row = np.nonzero((cells["n_runs"] > 0).T)
-    frame = table.items.to_frame(index=False, name=[*by, item] if by else item).iloc[row]
-    frame = frame.reset_index(drop=True)
+    frame = table.items.to_frame(index=False).iloc[row].reset_index(drop=True)
     frame.insert(0, names["model"], table.models[column])
     if cluster is not None and cluster not in frame:
         frame[cluster] = table.clusters[row]

@@ -2,188 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
-import numbers
-import warnings
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Self
-
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_confidence_level, check_whole, check_within, floats
-from skbench._files import write_whole
-from skbench._numbers import number, score_form
-from skbench._types import Bounds
+from skbench._types import Bounds, Labels
+from skbench.comparison._sequential_base import Sequential, SequentialResult
 from skbench.stats.sequential import betting
-
-_FEWEST = 10  # items before anything is called futile
-_ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
-
-
-@dataclass(frozen=True)
-class SequentialResult:
-    """The result after a batch.
-
-    Attributes
-    ----------
-    verdict : str
-        "undecided", or the decision.
-    value, low, high : float
-        Mean (difference) and its interval, valid at all looks together.
-    n_items : int
-        Number of items so far.
-    chance : float
-        Probability that `max_items` items will decide; nan where unknown.
-    futile : bool
-        Whether that probability is too small to go on.
-    confidence_level : float
-        Level of the interval.
-    """
-
-    verdict: str
-    value: float
-    low: float
-    high: float
-    n_items: int
-    chance: float
-    futile: bool
-    confidence_level: float
-
-    @property
-    def stop(self) -> bool:
-        """Whether to stop: decided, or futile."""
-        return self.verdict != "undecided" or self.futile
-
-    def to_frame(self) -> pd.DataFrame:
-        """The result as one row."""
-        return pd.DataFrame([asdict(self)])
-
-    def __str__(self):
-        numbers = self.value, self.low, self.high
-        value, low, high = (number(x, score_form(numbers)) for x in numbers)
-        words = (
-            f"{self.verdict} after {self.n_items:,} items: {value}, "
-            f"{100 * self.confidence_level:.4g}% interval {low} to {high} at all looks"
-        )
-        if math.isnan(self.chance):
-            return words
-        futile = "; futile: it will hardly be decided" if self.futile else ""
-        return f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"
-
-
-class Sequential:
-    """Scores counted by their value, and the narrowest ends so far."""
-
-    def _start(self):
-        """Check the settings and start without items."""
-        check_confidence_level(self.confidence_level)
-        self.bounds = tuple(float(end) for end in self.bounds)
-        check_within("scores", np.empty(0), self.bounds)
-        if self.max_items is not None:
-            check_whole("max_items", self.max_items)
-        if not 0 <= self.futility < 1:
-            raise ValueError(f"futility must be in [0, 1), got {self.futility!r}.")
-        self._counts = {}
-        self._ends = self._range()
-        self._verdict = "undecided"
-
-    @property
-    def n_items(self) -> int:
-        """Number of items so far."""
-        return sum(self._counts.values())
-
-    @property
-    def result(self) -> SequentialResult:
-        """The result so far."""
-        values, counts = self._observed()
-        n = self.n_items
-        value = float(values @ counts / n) if n else math.nan
-        chance = self._chance(value, values, counts, n)
-        futile = self._verdict == "undecided" and bool(chance < self.futility)
-        known = self._verdict, value, *self._ends, n, chance, futile
-        return SequentialResult(*known, self.confidence_level)
-
-    def _observed(self):
-        """Values of the scores seen, and how often each was."""
-        values = np.array(sorted(self._counts), dtype=float)
-        return values, np.array([self._counts[v] for v in values.tolist()], dtype=float)
-
-    def _add(self, scores):
-        """The result with more scores."""
-        low, high = self._range()
-        for value, count in zip(*np.unique(scores, return_counts=True), strict=True):
-            self._counts[float(value)] = self._counts.get(float(value), 0) + int(count)
-        values, counts = self._observed()
-        scaled = np.clip((values - low) / (high - low), 0, 1)
-        ends = betting.confidence_sequence(scaled, counts, self.confidence_level)
-        now = [low + (high - low) * end for end in ends]
-        both = max(now[0], self._ends[0]), min(now[1], self._ends[1])
-        if both[0] <= both[1]:
-            self._ends = both
-        else:
-            warnings.warn(
-                "The scores contradict earlier ones: their mean has moved beyond chance. Was the "
-                "order of the items random?",
-                stacklevel=3,
-            )
-        if self._verdict == "undecided":
-            self._verdict = self._decided(*self._ends)
-        return self.result
-
-    def _chance(self, value, values, counts, n):
-        """Probability that the items still available will decide."""
-        if self.max_items is None or n < _FEWEST or self._verdict != "undecided":
-            return math.nan
-        low, high = self._range()
-        squares = counts @ (values - value) ** 2 + (high - low) ** 2 / 16
-        return self._chance_by(value, squares / (n + 1), n, max(self.max_items, n))
-
-    def _batch(self, scores, name):
-        """Checked scores of a batch."""
-        column = np.atleast_1d(floats(f"scores of {name}", scores)).ravel()
-        if not np.isfinite(column).all():
-            raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
-        check_within(f"scores of {name} lie", column, self.bounds, _ROUNDING)
-        return np.clip(column, *self.bounds)
-
-    def to_json(self) -> str:
-        """The state as text: settings, counts, ends and verdict."""
-        settings = {name: getattr(self, name) for name in self._settings}
-        counts = sorted(self._counts.items())
-        state = {"counts": counts, "ends": self._ends, "verdict": self._verdict}
-        return json.dumps({"kind": type(self).__name__, **settings, **state})
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The object as it was when `to_json` wrote it."""
-        state = json.loads(text)
-        if state.get("kind") != cls.__name__:
-            raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
-        if state.get("max_weight", 1) != 1:  # written by an earlier version
-            raise ValueError(
-                f"This is the state of a test with max_weight = {state['max_weight']}, which is no "
-                "more: SequentialMean(target=0, bounds=...) takes weights * (a - b). Start anew."
-            )
-        found = cls(**{name: state[name] for name in cls._settings})
-        found._counts = {float(value): int(count) for value, count in state["counts"]}
-        found._ends, found._verdict = tuple(state["ends"]), state["verdict"]
-        return found
-
-    def save(self, path: Path) -> None:
-        """Write the state to a file, whole or not at all."""
-        write_whole(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a state that `save` wrote."""
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
-
-    def __repr__(self):
-        return f"{type(self).__name__}: {self.result}"
 
 
 class SequentialMean(Sequential):
@@ -192,7 +16,7 @@ class SequentialMean(Sequential):
     Parameters
     ----------
     target : float, default=None
-        Decide whether the mean is "above" or "below" this value.
+        Decide whether the mean is "above" or "below" this value, which lies within the bounds.
     width : float, default=None
         Or decide ("precise") once the interval is no wider. With neither, the verdict stays
         "undecided" and the interval alone is of interest.
@@ -217,7 +41,11 @@ class SequentialMean(Sequential):
     -----
     The betting confidence sequence of `skbench.stats.betting`; the intervals of all looks are
     intersected. The order of the items must be unrelated to their scores: shuffle them once.
-    `save` and `load` keep the state in a file.
+    It matters for which items each look had, and for nothing else.
+
+    Items are known by their ids: those passed as ``items=``, else the index of a pandas Series,
+    else numbers counted on from `n_items` (also where the index is just 0, 1, 2, ...). An item
+    counts once. `save` and `load` keep the state in a file, with a hash of every id.
 
     When not to use it: for a number of items fixed in advance; a usual interval is shorter.
 
@@ -230,6 +58,7 @@ class SequentialMean(Sequential):
     above
     """
 
+    _given, _about = ("scores",), "one model"
     _settings = ("target", "width", "bounds", "max_items", "futility", "confidence_level")
 
     def __init__(
@@ -252,16 +81,48 @@ class SequentialMean(Sequential):
     def _range(self):
         return self.bounds
 
-    def update(self, scores: ArrayLike) -> SequentialResult:
-        """Add the scores of a batch of items."""
-        return self._add(self._batch(scores, "scores"))
+    def update(
+        self, scores: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
+        """Add the scores of a batch of items.
 
-    def _decided(self, low, high):
+        Parameters
+        ----------
+        scores : array-like of shape (n_items,)
+            Scores within the bounds.
+        items : sequence of shape (n_items,), default=None
+            Ids, or tuples such as (topic, item).
+
+        Raises
+        ------
+        ValueError
+            If an item came before, or twice.
+        """
+        return self._update(items, scores)
+
+    def catch_up(
+        self, scores: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
+        """Add what is new among the scores of all items so far, in any order.
+
+        Parameters
+        ----------
+        scores, items
+            As in `update`; without ids, items are 0, 1, 2, ... in this order.
+
+        Raises
+        ------
+        ValueError
+            If an item that was counted is gone or has another score.
+        """
+        return self._catch_up(items, scores)
+
+    def _decisions(self, low, high):
         if self.width is not None:
-            return "precise" if high - low <= self.width else "undecided"
+            return ["precise"] if high - low <= self.width else []
         if self.target is None:
-            return "undecided"
-        return "above" if low > self.target else "below" if high < self.target else "undecided"
+            return []
+        return ["above"] if low > self.target else ["below"] if high < self.target else []
 
     def _chance_by(self, value, variance, n, n_end):
         level = self.confidence_level
@@ -280,7 +141,8 @@ class SequentialComparison(Sequential):
     names : tuple of two str, default=("a", "b")
         Names of the models, used as verdicts.
     margin : float, default=None
-        Decide "equivalent" once the models are shown to differ by less than this.
+        Decide "equivalent" once the models are shown to differ by less than this, which is
+        less than the range of the scores.
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
     max_items, futility, confidence_level : int, float and float
@@ -295,7 +157,8 @@ class SequentialComparison(Sequential):
 
     Notes
     -----
-    The betting confidence sequence of the paired differences (`skbench.stats.betting`). With
+    The betting confidence sequence of the paired differences (`skbench.stats.betting`). Items
+    are known by their ids, as in `SequentialMean`; two pandas Series need the same index. With
     60 looks, equal models are told apart in at most 5% of runs. Models 15 points apart take
     1.3 to 1.6 times the items of a test of fixed size with power 0.8
     (test_sixty_looks_keep_the_level, test_expected_items). For items in clusters, pass the
@@ -315,6 +178,7 @@ class SequentialComparison(Sequential):
     ada 40
     """
 
+    _given, _about = ("a", "b"), "two models"
     _settings = ("names", "margin", "bounds", "max_items", "futility", "confidence_level")
 
     def __init__(
@@ -327,10 +191,12 @@ class SequentialComparison(Sequential):
         futility: float = 0.05,
         confidence_level: float = 0.95,
     ) -> None:
-        if len(names) != 2 or names[0] == names[1]:
-            raise ValueError(f"names must be those of two models, got {names!r}.")
-        if margin is not None and not (isinstance(margin, numbers.Real) and margin > 0):
-            raise ValueError(f"margin must be above 0, got {margin!r}.")
+        if not isinstance(names, tuple | list) or not all(isinstance(n, str) for n in names):
+            raise ValueError(f"names must be those of two models, as text, got {names!r:.80}.")
+        if len(names) != 2 or len({*names, "undecided", "equivalent"}) != 4:
+            raise ValueError(
+                f"names must be those of two models, and neither a verdict, got {names!r:.80}."
+            )
         self.names, self.margin, self.bounds = tuple(names), margin, bounds
         self.max_items, self.futility = max_items, futility
         self.confidence_level = confidence_level
@@ -340,18 +206,22 @@ class SequentialComparison(Sequential):
         reach = self.bounds[1] - self.bounds[0]
         return -reach, reach
 
-    def update(self, a: ArrayLike, b: ArrayLike) -> SequentialResult:
-        """Add both models' scores on a batch of items."""
-        a, b = self._batch(a, "a"), self._batch(b, "b")
-        if a.size != b.size:
-            raise ValueError(f"a has {a.size} scores and b {b.size}: give those of the same items.")
-        return self._add(a - b)
+    def update(
+        self, a: ArrayLike, b: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
+        """Add both models' scores on a batch of items, as `SequentialMean.update` does."""
+        return self._update(items, a, b)
 
-    def _decided(self, low, high):
-        if low > 0 or high < 0:
-            return self.names[0] if low > 0 else self.names[1]
+    def catch_up(
+        self, a: ArrayLike, b: ArrayLike, items: ArrayLike | Labels | None = None
+    ) -> SequentialResult:
+        """Add what is new on all items so far, as `SequentialMean.catch_up` does."""
+        return self._catch_up(items, a, b)
+
+    def _decisions(self, low, high):
+        sides = {self.names[0]: low > 0, self.names[1]: high < 0}
         within = self.margin is not None and -self.margin < low and high < self.margin
-        return "equivalent" if within else "undecided"
+        return [verdict for verdict, holds in (sides | {"equivalent": within}).items() if holds]
 
     def _chance_by(self, value, variance, n, n_end):
         level = self.confidence_level

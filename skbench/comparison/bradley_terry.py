@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from skbench import _checks
 from skbench._types import Names, Rows
@@ -18,7 +18,7 @@ from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
 from skbench.comparison.ranks import letters_of, sets_of_verdicts
 from skbench.containers import Estimate
-from skbench.items.rows import collected, opened, refuse_unhashable
+from skbench.items.rows import collected, opened, refuse_lists
 from skbench.items.votes import vote_outcomes
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.ranking import bradley_terry
@@ -161,10 +161,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         _checks.check_option("position", self.position, (False, True))
         _checks.check_same_index(X=X, y=y, cluster=cluster)
         rows = self._rows(X)
-        check_consistent_length(rows, y, cluster)
         first, second, names = self._models(rows)
-        outcome = vote_outcomes(column_or_1d(y), rows[self.model_a], rows[self.model_b])
-        _refuse_first(np.isnan(outcome), "votes have no outcome")
+        outcome = self._outcomes(rows, y)
         features, ones = self._features(rows), np.ones(len(rows))
         clusters = np.arange(len(rows)) if cluster is None else _codes(cluster)
         votes = bradley_terry.Votes(first, second, outcome, features, clusters, ones)
@@ -217,6 +215,27 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_votes,)
         """
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of votes whose outcome is the likeliest one.
+
+        Parameters
+        ----------
+        X : dataframe of shape (n_votes, n_columns)
+            The columns of `fit`.
+        y : array-like of shape (n_votes,)
+            Outcomes, as in `fit`.
+        sample_weight : array-like of shape (n_votes,), default=None
+            Weights of the votes.
+
+        Returns
+        -------
+        float
+        """
+        _checks.check_same_index(X=X, y=y, sample_weight=sample_weight)
+        right = self.predict(X) == self._outcomes(self._rows(X), y)
+        weights = _checks.check_weights(sample_weight, pd.RangeIndex(len(right)))
+        return float(np.average(right, weights=weights))
 
     def estimate(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Estimate:
         """Ratings of all models with intervals.
@@ -334,7 +353,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         frame = opened(X)
         names = [self.model_a, self.model_b, *self._covariates()]
         _checks.require_columns(frame.collect_schema().names(), names, "X")
-        refuse_unhashable(frame, names[:2])
+        refuse_lists(frame, names[:2])
         rows = collected(frame.select(dict.fromkeys(names)))
         if len(rows) == 0:
             raise ValueError("X has no rows: pass one row per vote.")
@@ -342,6 +361,14 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     def _covariates(self):
         return [] if self.covariates is None else np.atleast_1d(self.covariates).tolist()
+
+    def _outcomes(self, rows, y):
+        """What the first model got in each vote."""
+        y = _checks.one_column("y", y)
+        _checks.refuse_unhashable("y", y)
+        outcome = vote_outcomes(y, rows[self.model_a], rows[self.model_b])
+        _refuse_first(np.isnan(outcome), "votes have no outcome")
+        return outcome
 
     def _features(self, rows):
         """Covariates of the votes, that of the first place in front."""
@@ -384,8 +411,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
 def _codes(cluster):
     """Codes of the clusters of votes."""
-    _checks.check_named("cluster", cluster)
-    return pd.factorize(column_or_1d(cluster))[0]
+    return pd.factorize(_checks.check_named("cluster", cluster))[0]
 
 
 def _refuse_first(odd, what):

@@ -36,6 +36,7 @@ def compare_models(
     *,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     score: str = "score",
     cluster: str | None = None,
     cluster_weight: Literal["item", "cluster"] = "item",
@@ -58,6 +59,9 @@ def compare_models(
         model with the higher mean first.
     model, item, score : str
         Names of the columns.
+    topic : str or list of str or None, default="topic"
+        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
+        are unique.
     cluster : str, default=None
         Column of clusters of dependent items, such as the passage of several questions; the
         item column itself where items were answered several times.
@@ -150,13 +154,13 @@ def compare_models(
     by = [by] if isinstance(by, str) else list(by or [])
     if bank is not None:
         check_bank_settings(bank, by, cluster, item, missing)
-        names = model, "topic", item, score
-        pair = [a, b] if b is not None else None
+        names = model, topic, item, score
+        pair = None if None in (a, b) else [a, b]
         settings = {"models": pair, "bounds": bounds, "population": population}
         posterior = posterior_with_bank(bank, items, names, topics=by, **settings)
         return comparison_by_posterior(posterior, a, b, confidence_level, adjust)
-    names = {"model": model, "item": item, "score": score, "cluster": cluster, "by": by}
-    table = score_table(items, **names, bounds=bounds).with_missing(missing)
+    names = {"model": model, "item": item, "score": score, "cluster": cluster, "topic": topic}
+    table = score_table(items, **names, by=by, bounds=bounds).with_missing(missing)
     table = table.with_population(population)
     if cluster_weight == "cluster":
         if population is not None:

@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
-from scipy.stats import t as student_t
 
 from skbench._checks import check_confidence_level, check_option, listed, plain
 from skbench._types import Bounds, Names, Population, Rows
 from skbench.comparison._comparison import ModelComparison
+from skbench.comparison._leaderboard_scores import covariance_of_scores, scores_of_models
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
     warn_of_scores,
@@ -29,12 +28,8 @@ from skbench.comparison.posterior import (
     scores_of,
 )
 from skbench.comparison.ranks import RankConfidenceSets, letters_of, sets_of_verdicts
-from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.containers import Estimate
 from skbench.items.tables import MISSING, score_table
-from skbench.stats.intervals import binomial
-from skbench.stats.intervals.group_means import freedom_of_mean, mean_of_groups
-from skbench.stats.intervals.moments import divided
-from skbench.stats.intervals.worst_case import worst_case_interval
 from skbench.stats.ranking import ranks
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
@@ -106,6 +101,7 @@ def leaderboard(
     *,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     score: str = "score",
     cluster: str | None = None,
     topics: Names | None = None,
@@ -123,6 +119,9 @@ def leaderboard(
         One row per answer of a model to an item, in any dataframe that narwhals reads.
     model, item, score : str
         Names of the columns. High scores are good.
+    topic : str or list of str or None, default="topic"
+        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
+        are unique.
     cluster : str, default=None
         Column of clusters of dependent items; the item column itself where items were answered
         several times.
@@ -190,12 +189,12 @@ def leaderboard(
     topics = [topics] if isinstance(topics, str) else list(topics or [])
     if bank is not None:
         check_bank_settings(bank, topics, cluster, item, missing)
-        names = model, "topic", item, score
+        names = model, topic, item, score
         settings = {"bounds": bounds, "population": population}
         posterior = posterior_with_bank(bank, items, names, topics=topics, **settings)
         return leaderboard_by_posterior(posterior, confidence_level)
-    names = {"model": model, "item": item, "score": score, "cluster": cluster, "by": topics}
-    table = score_table(items, **names, bounds=bounds).with_population(population)
+    names = {"model": model, "item": item, "score": score, "cluster": cluster, "topic": topic}
+    table = score_table(items, **names, by=topics, bounds=bounds).with_population(population)
     return leaderboard_of(table, confidence_level, missing=missing)
 
 
@@ -213,7 +212,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     _refuse_unknown(table, mean, variance)
     if not unrelated:
         warn_of_missing_items(table, pairs.fits)
-    estimate = _estimate(table, mean, variance, freedom, confidence_level)
+    estimate = scores_of_models(table, mean, variance, freedom, confidence_level)
     error = estimate.standard_error
     # Rounded: the last digits of equal means depend on the order of the sums.
     order = np.argsort(-np.round(estimate.value, 12), kind="stable")
@@ -225,7 +224,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     names = ("value", "low", "high", "standard_error", "labels")
     estimate = replace(estimate, **{name: getattr(estimate, name)[order] for name in names})
     estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
-    covariance = _covariance(pairs.fits, error)[np.ix_(order, order)]
+    covariance = covariance_of_scores(pairs.fits, error)[np.ix_(order, order)]
     warn_of_units(table)
     if not unrelated:
         warn_of_strangers(table, pairs)
@@ -352,93 +351,7 @@ def _first(table, found):
     return repr(plain(table.models[m])), where
 
 
-def _estimate(table, mean, variance, freedom, confidence_level):
-    """Scores of the models in the order of the table, and their variances."""
-    value = mean.mean(axis=1)
-    n = _answered(table)
-    total, left, n_equal = _of_whole(table, variance, freedom, n)
-    error = np.sqrt(total)
-    if table.is_binary and not table.is_clustered:
-        low, high = _wilson(table, value, total, n_equal, confidence_level)
-        kind = "Wilson"
-    else:
-        if table.is_clustered:  # the worst case is that of a whole cluster
-            n_equal = n_equal * np.sum(np.nan_to_num(freedom.T) + 1, axis=0) / n.sum(axis=0)
-        df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)
-        bounds = table.bounds or (-np.inf, np.inf)
-        if table.bounds is None:  # scores that are all alike do not tell how others would spread
-            total = np.where(total > 0, total, np.nan)
-        low, high = worst_case_interval(value, total, n_equal, df, confidence_level, *bounds)
-        kind = "clusters, CR2" if table.is_clustered else "t"
-    low, high = (value + np.sqrt(left) * (end - value) for end in (low, high))
-    low, high = (np.where(left > 0, end, value) for end in (low, high))
-    what = "mean of the items" if table.groups is None else f"mean of {table.n_groups} topics"
-    if np.any(table.n_answers == 0):
-        what += ", least squares on shared items"
-    return Estimate(
-        value=value,
-        low=low,
-        high=high,
-        # Answers that are all alike cannot tell how far others would spread.
-        standard_error=np.where(left > 0, np.where(error > 0, error * np.sqrt(left), np.nan), 0.0),
-        confidence_level=confidence_level,
-        labels=table.models,
-        method=f"{what}, {kind}",
-        guarantee=UNLESS_SKEWED if table.bounds is None else ON_AVERAGE,
-    )
-
-
-def _wilson(table, value, variance, n, confidence_level):
-    """Intervals of shares of right answers, by the number of items that makes one as precise."""
-    p, k = np.clip(value, 0, 1), np.clip(value, 0, 1) * n
-    if table.n_groups > 1:
-        of_topics = _variances_of_answers(table)
-        df = freedom_of_mean(of_topics, _answered(table))
-        reach = student_t.isf((1 - confidence_level) / 2, df)  # of small topics that count much
-        return binomial.wilson_interval(k, n, 2 * norm.cdf(reach) - 1)
-    # Where items are missing, of the least-squares score.
-    gaps = ~table.n_answers.all(axis=0)
-    of_scores = binomial.wilson_interval_of_mean(p, variance, n, confidence_level)
-    return np.where(gaps, of_scores, binomial.wilson_interval(k, n, confidence_level))
-
-
-def _variances_of_answers(table):
-    """Smoothed variances of the shares of right answers, (n_groups, n_models)."""
-    right = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
-    return binomial.sampling_variance(right, _answered(table))
-
-
-def _answered(table):
-    """Number of items that each model answered, (n_groups, n_models)."""
-    return np.stack([table.group_sums(own) for own in table.n_answers.T > 0], axis=1)
-
-
-def _of_whole(table, variance, freedom, n):
-    """Variance of the models' scores, the share of it that is left, and a number of items."""
-    sizes = np.full(table.n_groups, np.inf) if table.sizes is None else table.sizes
-    left = 1 - n / sizes[:, None]
-    if table.n_groups == 1:
-        return variance[:, 0], left[0], n[0]
-    if table.is_binary and not table.is_clustered:
-        known = _variances_of_answers(table) / table.n_groups**2
-        total = known.sum(axis=0)
-        p = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
-        p = ((p + 1) / (n + 2)).mean(axis=0)
-        # As many items as make a single proportion so precise.
-        return total, (left * known).sum(axis=0) / total, p * (1 - p) / total
-    return mean_of_groups(variance.T, n, freedom.T, left)
-
-
 def _with_ties(falling, rounding):
     """Sorted scores, with those that differ by rounding alone made equal."""
     starts = np.append(True, -np.diff(falling) > rounding)
     return falling[starts][np.cumsum(starts) - 1]
-
-
-def _covariance(fits, error):
-    """Covariance of the models' scores with these standard errors, topics being independent."""
-    total = sum(fit.influence.T @ fit.influence for fit in fits)
-    own = np.sqrt(np.diag(total))
-    correlation = np.nan_to_num(divided(total, np.outer(own, own)))
-    np.fill_diagonal(correlation, 1.0)
-    return correlation * np.outer(error, error)

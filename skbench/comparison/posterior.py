@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from skbench._checks import plain
+from skbench._checks import check_bank, plain, require_columns
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.containers import Estimate
+from skbench.items.roles import check_model
 from skbench.items.rows import collected, opened
 from skbench.stats.intervals.moments import ROUNDING, divided
 from skbench.stats.intervals.posterior import posterior_interval, posterior_p_value
@@ -93,8 +94,15 @@ def posterior_with_bank(
     """
     rows = collected(opened(items))
     if models is not None:
+        require_columns(rows.columns, names[:1])
+        for name in models:
+            check_model(name, rows[names[0]].unique())
         rows = rows[rows[names[0]].isin(models)]
-    names = (names[0], topics[0] if topics else names[1], *names[2:])
+    columns = topics or names[1] or []
+    columns = [columns] if isinstance(columns, str) else list(columns)
+    if len(columns) > 1:
+        raise ValueError(f"With bank=... there is one column of topics, the bank's: got {columns}.")
+    names = (names[0], *(columns or [None]), *names[2:])
     of_bank = bank.model, bank.topic, bank.item, bank.score
     given = rows[[name for name in (*names, CHANCE) if name in rows]]
     given = given.rename(columns=dict(zip(names, of_bank, strict=True)))
@@ -133,10 +141,9 @@ def _sizes(bank, population):
 
 def check_bank_settings(bank, topics, cluster, item, missing):
     """Refuse or tell what has no meaning with a bank."""
+    check_bank(bank)
     if topics and list(bank.topics_) == ["all"]:
         raise ValueError(f"The bank has no topics: leave out {topics}, or name its column of them.")
-    if len(topics) > 1:
-        raise ValueError(f"With bank=... there is one column of topics, the bank's: got {topics}.")
     if missing != "drop":
         raise ValueError(
             f"missing={missing!r} has no meaning with bank=...: the items that a model was not "

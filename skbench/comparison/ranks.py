@@ -18,6 +18,8 @@ from skbench._checks import (
     check_option,
     check_same_index,
     check_whole,
+    floats,
+    n_rows,
 )
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -185,8 +187,8 @@ def rank_confidence_sets(
         if standard_error is None and covariance is None:
             standard_error = estimate.standard_error
         estimate = pd.Series(estimate.value, index=estimate.labels)
-    labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(len(estimate))
-    check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance)
+    check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance, df=df)
+    labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(n_rows(estimate))
     x = check_column("estimate", estimate, labels)
     _refuse_twins(labels)
     root, difference_error = _errors(standard_error, covariance, labels)
@@ -249,7 +251,7 @@ def _pair_df(df, variance, labels):
     n_models = len(labels)
     if df is None:
         return np.full((n_models, n_models), np.inf)
-    freedom = np.asarray(df, dtype=float)
+    freedom = floats("df", df)
     if freedom.shape not in [(), (n_models,), (n_models, n_models)]:
         raise ValueError(f"df has shape {freedom.shape}, but there are {n_models} models.")
     if not np.all(freedom >= 1):
@@ -339,7 +341,7 @@ def _checked_covariance(covariance, labels):
     """A covariance matrix of the models, or an error."""
     if isinstance(covariance, pd.DataFrame) and not covariance.index.equals(covariance.columns):
         raise ValueError("covariance must have the same labels on its rows and columns.")
-    matrix = np.asarray(covariance, dtype=float)
+    matrix = floats("covariance", covariance)
     if matrix.shape != (len(labels), len(labels)):
         raise ValueError(
             f"covariance has shape {matrix.shape}, but there are {len(labels)} models."

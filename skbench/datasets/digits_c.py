@@ -14,8 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from skbench._checks import check_whole, require_columns
-from skbench._columns import as_pandas
+from skbench._checks import check_whole, of_one_type, require_columns
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -187,12 +186,13 @@ def sample_items(
     ['a', 'b']
     """
     check_whole("n_per_topic", n_per_topic)
-    items = as_pandas(items)
+    items = items.to_pandas() if hasattr(items, "to_pandas") else items
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
+    keys = items[[topic, item]].apply(of_one_type)
     # Categories sort as their values do.
-    keys = [pd.Index(items[name].array.astype(object)) for name in (topic, item)]
-    pair = items.groupby(keys, sort=True).ngroup().to_numpy()
+    names = [keys[name].astype(object).to_numpy() for name in (topic, item)]
+    pair = keys.groupby(names, sort=True).ngroup().to_numpy()
     # Codes are sorted by topic and id, so the draw is blind to the order of rows.
     _, first_row = np.unique(pair, return_index=True)
     topics = items[topic].iloc[first_row].reset_index(drop=True)

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skbench._checks import (
     are_counts,
+    as_array,
     check_column,
     check_confidence_level,
     check_labels,
@@ -20,14 +21,14 @@ from skbench._checks import (
     check_same_index,
     check_sigma2,
     check_sizes,
+    check_weights,
 )
-from skbench._columns import as_pandas
 from skbench._population import finite_population
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import settled_sampling
 from skbench.groups._degenerate import warn_of_risk
-from skbench.groups._features import features_of_new, training_data
+from skbench.groups._features import as_pandas, features, training_data
 from skbench.stats.intervals import moderated
 from skbench.stats.intervals.binomial import unbiased_variance
 from skbench.stats.intervals.means import normal_interval
@@ -125,9 +126,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.n_ = check_sizes(n, self.labels_)
         own = self._own_variance(sigma2, self.z_, self.n_, self.labels_)
         if groups is not None:
-            check_named("groups", groups, self.labels_)
-            groups = pd.Series(groups).to_numpy()
-            check_consistent_length(X, groups)
+            groups = check_named("groups", groups, self.labels_)
         self.sampling_ = settled_sampling(self, sampling, X, own, sigma2, groups)
         self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)
         self.sigma2_ = self._moderated(own, self.n_, sigma2)
@@ -321,11 +320,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_same_index(X=X, y=y, sigma2=sigma2, sample_weight=sample_weight)
         predicted = self.predict(X)
         labels = check_labels(as_pandas(X))
-        y = check_column("y", column_or_1d(y), labels)
+        y = check_column("y", column_or_1d(as_array(y)), labels)
         noise = 0.0 if sigma2 is None else check_sigma2(sigma2, None, labels)
-        weights = None
-        if sample_weight is not None:
-            weights = check_column("sample_weight", sample_weight, labels, minimum=0)
+        weights = check_weights(sample_weight, labels)
         error = np.average((y - predicted) ** 2 - noise, weights=weights)
         spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
         return float(1 - error / spread) if spread > 0 else float(error <= 0)
@@ -376,7 +373,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     def _checked_new_groups(self, X, z, sigma2, n):
         check_is_fitted(self)
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
-        X = features_of_new(self, X)
+        X = features(self, X)
         if z is None:
             return X, None, None, None
         labels = check_labels(X)

@@ -16,6 +16,7 @@ _MOST_PASSES = 500
 _CLOSE = 1e-6  # of the squared length of the rows
 _SETTLED = 1e-9  # of the loss
 _STEPS = 20
+_ROUNDING = 1e-15
 
 
 class GroupLasso(RegressorMixin, BaseEstimator):
@@ -31,7 +32,8 @@ class GroupLasso(RegressorMixin, BaseEstimator):
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         # From the largest penalty down: from afar, all rows would keep to themselves.
         top = max(largest_penalty(X, y, weight), self.penalty)
-        for *_, found in lasso_path(X, y, weight, np.geomspace(top, self.penalty, _STEPS)):
+        path = np.geomspace(top, self.penalty, _STEPS) if self.penalty > 0 else [0.0]
+        for *_, found in lasso_path(X, y, weight, path):
             self.intercept_, self.coef_ = found
         return self
 
@@ -110,6 +112,8 @@ def lasso_of_most(X, z, weight, penalty, start):
     """Intercept and coefficients where every row has an intercept of its own."""
     found = start
     loss = _loss(X, z, weight, penalty, *found)
+    if loss <= _ROUNDING**2 * np.sum(weight * z**2):  # constant scores
+        return found
     back = _HELD_BACK * np.mean(weight @ X**2) if X.shape[1] else 0.0
     for _ in range(_MOST_ROUNDS):
         goal = _for_these_sides(X, z, weight, penalty, found, back)

@@ -51,7 +51,11 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return self._boost(X, y, sample_weight)._predicted(new)
 
     def _boost(self, X, y, sample_weight):
-        data, self._unit = self._data(X, y, sample_weight)
+        # Trees take the first of two columns that split as well. So neither the names of levels
+        # nor the order of the columns decides which is the first, but what is in them.
+        mixed = np.random.default_rng(0).normal(size=len(X)) @ np.nan_to_num(X)
+        self._order = np.argsort(mixed, kind="stable")
+        data, self._unit = self._data(X[:, self._order], y, sample_weight)
         shuffled = KFold(2, shuffle=True, random_state=self.random_state)
         folds = list(shuffled.split(y)) if len(y) >= 4 else []
         self.max_depth_, self.n_estimators_ = self._best(data, folds)
@@ -67,7 +71,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return self._predicted(X)
 
     def _predicted(self, X):
-        return self.booster_.inplace_predict(X).astype(float) * self._unit
+        return self.booster_.inplace_predict(X[:, self._order]).astype(float) * self._unit
 
     def _checked(self, X, y):
         return validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")

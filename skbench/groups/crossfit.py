@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from pandas.api.types import is_numeric_dtype
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, check_whole
+from skbench._checks import check_named, check_same_index, check_whole
 from skbench._columns import informative_columns
+from skbench._order import content_order
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
 from skbench._types import RandomState, Table
@@ -45,7 +45,9 @@ class CrossFitKFold(BaseCrossValidator):
     Notes
     -----
     With ``groups`` whole groups (topics) are dealt to the folds. The folds do
-    not depend on the order of the rows: rows are ordered by their content first.
+    follow from the numbers in `X` and `y`, in any order of rows and columns and under any
+    names: names of models and topics only break ties. The order by numbers tells nothing, as
+    the deal is random.
 
     When not to use it: for model comparison, where `sklearn.model_selection.KFold`
     and its relatives are meant; and with fewer rows or topics than `n_splits`.
@@ -116,12 +118,14 @@ class CrossFitKFold(BaseCrossValidator):
         """
         check_whole("n_splits", self.n_splits, least=2)
         check_whole("n_repeats", self.n_repeats)
+        check_same_index(X=X, y=y, groups=groups)
         if not self.keep_groups:
             groups = None
         if groups is not None:
-            check_named("groups", groups)
-        rows = content_order(X, y, self._ties)
-        units, members = _units(rows, groups)
+            groups = check_named("groups", groups)
+        rows = content_order(X, y, self._ties, groups)
+        # Numbered as they come, so that neither names of topics nor of strata deal the folds.
+        members, units = pd.factorize(rows if groups is None else groups[rows])
         if len(units) < self.n_splits:
             what = "rows" if groups is None else "distinct groups (topics)"
             raise ValueError(
@@ -152,48 +156,9 @@ class CrossFitKFold(BaseCrossValidator):
                 f"X has no column {self.stratify!r} to stratify folds by. Name another "
                 "(stratify=..., or task=... of as_published), and pass a DataFrame."
             )
-        codes = pd.factorize(np.asarray(X[self.stratify])[rows], sort=True)[0]
+        codes = pd.factorize(np.asarray(X[self.stratify])[rows])[0]
         first = np.unique(members, return_index=True)[1]
         return codes[first]
-
-
-def content_order(X, y=None, ties=()):
-    """Positions of the rows in an order that depends on their content only."""
-    numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
-    hashed = _hashed(X) if isinstance(X, pd.DataFrame) else _hashed_array(np.asarray(X))
-    # The second sum tells apart what the first, of many columns of few levels, may not.
-    sums = [np.sum(power, axis=1, dtype=np.uint64) for power in (hashed, np.square(hashed))]
-    order = np.argsort(sums[1])
-    distinct = np.all(np.diff(sums[1][order]) > 0)  # the rule, and then the other keys say nothing
-    return order if distinct else np.lexsort([*numbers[::-1], *sums])
-
-
-def _hashed(frame):
-    """A number for each entry, the same for equal values of other types, columns in any order."""
-    numeric = np.array([is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=bool)
-    numbers = frame.loc[:, numeric].to_numpy(dtype=float, na_value=np.nan)
-    texts = [_hashed_text(frame.iloc[:, at]) for at in np.flatnonzero(~numeric)]
-    return np.column_stack([_hashed_array(numbers), *texts])
-
-
-def _hashed_array(values):
-    if not is_numeric_dtype(values.dtype):
-        return _hashed(pd.DataFrame(values))
-    values = (values[:, None] if values.ndim == 1 else values).astype(float) + 0.0  # -0.0 is 0
-    return pd.util.hash_array(values.ravel()).reshape(values.shape)
-
-
-def _hashed_text(column):
-    values = np.asarray(column.astype(object).where(column.notna(), None), dtype=object)
-    return pd.util.hash_array(np.array([str(value) for value in values], dtype=object))
-
-
-def _units(rows, groups):
-    """Distinct units that folds keep whole, and the unit of each ordered row."""
-    if groups is None:
-        return rows, np.arange(len(rows))
-    codes, names = pd.factorize(np.asarray(groups)[rows], sort=True)
-    return names, codes
 
 
 def as_splitter(cv, random_state, ties=()):

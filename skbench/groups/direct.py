@@ -20,11 +20,11 @@ from skbench._checks import (
     check_within,
     plain,
 )
-from skbench._columns import as_pandas
 from skbench._types import Table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
+from skbench.groups._features import as_pandas
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.worst_case import worst_case_interval
 

@@ -80,6 +80,9 @@ class EmpiricalBayes(GroupEstimator):
         Means over splits of the prior variance and of its kurtosis.
     shrinkage_factor_ : ndarray of shape (n_groups,)
         Weight ``A / (A + sigma2)`` of each direct estimate, averaged over splits.
+    split_error_ : ndarray of shape (n_groups,)
+        Monte Carlo standard error of each estimate, from the spread over the random splits.
+        nan for a single split.
     regressor_ : estimator
         Fitted on all groups, for the prior means of new groups.
     groups_ : ndarray of shape (n_groups,) or None
@@ -238,6 +241,10 @@ class EmpiricalBayes(GroupEstimator):
                 regressor, X, self.z_, *folding, lambda *held_out: self._prior_moments(*held_out)[0]
             )
         self.prior_mean_ = self._prior_means.mean(axis=0)
+        n_splits, by_split = len(self._prior_means), self._values_by_split()
+        self.split_error_ = np.full(len(self.z_), np.nan)
+        if n_splits > 1:
+            self.split_error_ = by_split.std(axis=0, ddof=1) / np.sqrt(n_splits)
         self.prior_variance_ = float(self._prior_variances.mean())
         varies = self._prior_variances > 0  # where not, there is no shape to speak of
         self.kurtosis_ = float(self._kurtoses[varies].mean()) if varies.any() else np.nan
@@ -285,10 +292,13 @@ class EmpiricalBayes(GroupEstimator):
         known = self.kurtosis != "estimate"
         return found.prior_variance, self.kurtosis if known else found.kurtosis
 
-    def _fitted_value(self):
-        # (4) The posterior mean, averaged over splits.
+    def _values_by_split(self):
+        """(4) The posterior means, of shape (n_splits, n_groups)."""
         prior = self._prior_means, self.sigma2_, self._prior_variances
-        return shrinkage.posterior_mean(self.z_, *prior).mean(axis=0)
+        return shrinkage.posterior_mean(self.z_, *prior)
+
+    def _fitted_value(self):
+        return self._values_by_split().mean(axis=0)
 
     def _value(self, X, z, sigma2, n):
         prior_mean = predictions(self.regressor_, X)
@@ -307,6 +317,10 @@ class EmpiricalBayes(GroupEstimator):
         parts = self._interval(*prior, self.z_, sigma2, confidence_level)
         center, half_width = (part.mean(axis=0) for part in parts)
         return Bounds(center - half_width, center + half_width, standard_error)
+
+    def _cut_bounds(self, bounds, value):
+        # The ends of "fab" are not around the value, and do not move where it is cut.
+        return super()._cut_bounds(bounds, self._cut(value) if self.interval == "fab" else value)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         prior_mean = predictions(self.regressor_, X)

@@ -10,7 +10,12 @@ import pandas as pd
 from scipy.linalg import qr
 
 from skbench._checks import check_option
-from skbench._columns import indicator_encoder, nominal_columns, warn_of_numbered_names
+from skbench._columns import (
+    indicator_encoder,
+    nominal_columns,
+    refuse_unreadable,
+    warn_of_numbered_names,
+)
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
@@ -184,6 +189,7 @@ class FayHerriot(GroupEstimator):
         return shrinkage.posterior_mean(z, prior_mean, sigma2, self.prior_variance_)
 
     def _design(self, X):
+        refuse_unreadable(X)
         if isinstance(X, pd.DataFrame):
             _refuse_other_columns(X if self._encoder is None else X[self._encoder.others])
         if self._encoder is not None:

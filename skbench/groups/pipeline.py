@@ -18,10 +18,10 @@ from skbench._checks import (
     check_population,
     check_same_index,
 )
-from skbench._columns import as_pandas
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics
+from skbench.groups._features import as_pandas
 
 
 class IntervalPipeline(Pipeline):
@@ -163,9 +163,9 @@ class IntervalPipeline(Pipeline):
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Coefficient of determination, cleared of noise; see the last step's ``score``."""
+        check_same_index(X=X, y=y, sigma2=sigma2, sample_weight=sample_weight)
         if get_config()["enable_metadata_routing"]:
             return super().score(X, y, sample_weight, **_given(sigma2=sigma2))
-        check_same_index(X=X, y=y, sigma2=sigma2)
         return self.steps[-1][1].score(self._transformed(X), y, sigma2, sample_weight)
 
     def _refuse_lost_columns(self, X):

@@ -14,6 +14,7 @@ from skbench._columns import (
     refuse_unreadable,
     warn_of_numbered_names,
 )
+from skbench._order import content_order
 from skbench._types import RandomState
 from skbench.groups._base import Bounds
 from skbench.groups._degenerate import warn_of_noiseless
@@ -26,7 +27,7 @@ from skbench.groups._group_lasso import (
     shrunk_to_zero,
 )
 from skbench.groups._regressors import precision_weights
-from skbench.groups.crossfit import CrossFitKFold, content_order
+from skbench.groups.crossfit import CrossFitKFold
 from skbench.groups.synthetic import SyntheticRegression
 from skbench.stats.intervals.means import normal_interval
 
@@ -205,7 +206,7 @@ class StructuredRegression(SyntheticRegression):
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, None, nominal)] if nominal else []
         columns = make_pipeline(*encoder, NumberScaler().set_output(transform="default"))
-        order = content_order(X, self.z_, [self.sigma2_])
+        order = content_order(X, self.z_, [self.sigma2_], groups)
         design, z, sigma2 = columns.fit_transform(X)[order], self.z_[order], self.sigma2_[order]
         weight = precision_weights(sigma2)
         shares = self.alphas

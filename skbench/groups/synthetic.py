@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from skbench._order import content_order
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState
 from skbench.groups._base import Bounds, GroupEstimator
@@ -15,7 +16,7 @@ from skbench.groups._regressors import (
     predictions,
     prepared_regressor,
 )
-from skbench.groups.crossfit import as_splitter, content_order, cross_fit
+from skbench.groups.crossfit import as_splitter, cross_fit
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.shrinkage import robust_eb
 

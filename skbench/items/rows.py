@@ -1,13 +1,20 @@
 """Item rows of any dataframe engine: opening, checking, collecting."""
 
+from functools import reduce
+from operator import or_
 from os import PathLike
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype, is_hashable
 
-from skbench._checks import LARGEST, check_option, of_one_type
+from skbench._checks import (
+    LARGEST,
+    check_option,
+    of_one_type,
+    refuse_unhashable,
+    require_columns,
+)
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
@@ -42,22 +49,33 @@ def as_frame(rows, **options):
         ) from error
 
 
-def refuse_unhashable(frame, names):
+def refuse_lists(frame, names):
     """Refuse lists and dicts as labels of rows in memory."""
     native = nw.to_native(frame)
-    for name in names:
-        if not isinstance(native, pd.DataFrame) or native[name].dtype != object:
-            continue
-        column = native[name]
-        if infer_dtype(column, skipna=True) != "mixed":
-            continue
-        bad = ~column.map(is_hashable).to_numpy()
-        if bad.any():
-            first = int(np.argmax(bad))
-            raise TypeError(
-                f"{name!r} must hold names or numbers, but row {first} has {column.iloc[first]!r}. "
-                "Turn it into text."
-            )
+    for name in names if isinstance(native, pd.DataFrame) else ():
+        refuse_unhashable(repr(name), native[name])
+
+
+def with_item_key(frame, item, topic, others=()):
+    """The frame with ids of one type, and the columns that identify an item: topic and item.
+
+    Columns of the topic are left out where they are among `others`, and the default, "topic", where
+    it is absent: ids are then taken for unique.
+    """
+    columns = frame.collect_schema().names()
+    topics = [topic] if isinstance(topic, str) else list(topic or [])
+    if topics != ["topic"]:
+        require_columns(columns, topics)
+    key = [name for name in topics if name in columns and name not in (*others, item)] + [item]
+    native = nw.to_native(frame)
+    if not isinstance(native, pd.DataFrame):
+        return frame, key
+    own = [name for name in key if name in columns]
+    refuse_lists(frame, own)
+    old = {name: native[name] for name in own}
+    new = {name: of_one_type(ids) for name, ids in old.items()}
+    changed = {name: ids for name, ids in new.items() if ids is not old[name]}
+    return nw.from_native(native.assign(**changed)) if changed else frame, key
 
 
 def check_cluster_weight(cluster_weight, cluster):
@@ -115,7 +133,7 @@ def checked_scores(frame, labels, score):
     ValueError
         For an empty table, and for scores or labels that are missing.
     """
-    refuse_unhashable(frame, labels)
+    refuse_lists(frame, labels)
     frame = with_score(frame, score)
     flags = frame.select(
         (nw.col(SCORE).abs() > LARGEST).cast(nw.Float64).alias("huge"),
@@ -159,6 +177,11 @@ def _refuse_text(frame, score):
         f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
         "Map the outcomes to numbers, for example correct to 1 and incorrect to 0."
     )
+
+
+def any_null(columns):
+    """An expression: whether one of the columns is missing."""
+    return reduce(or_, (nw.col(name).is_null() for name in columns))
 
 
 def in_memory(frame, names, n_rows):

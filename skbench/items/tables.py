@@ -1,5 +1,6 @@
 """Item rows of several models -> one table of scores, items down and models across."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -7,9 +8,10 @@ import pandas as pd
 
 from skbench._checks import listed, plain, require_columns
 from skbench.items.ranges import bounds_of, scale_in_words
-from skbench.items.rows import SCORE, as_frame, checked_scores, collected
+from skbench.items.rows import SCORE, as_frame, checked_scores, collected, with_item_key
 from skbench.stats.intervals.moments import ROUNDING, divided
 
+_FEWEST_COPIES = 10  # ids with the same scores in several topics that are told of
 MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
 
 
@@ -20,7 +22,7 @@ class ScoreTable(NamedTuple):
     n_answers: np.ndarray  # (n_items, n_models)
     noise: np.ndarray  # (n_items, n_models), variance of the answers, nan where there is only one
     models: pd.Index
-    items: pd.Index  # ids, after the group's labels where there are groups
+    items: pd.Index  # ids, after the labels of group and topic where there are any
     clusters: np.ndarray  # of each item, 0 to n_clusters - 1; none reaches over groups
     cluster_groups: np.ndarray  # group of each cluster
     groups: pd.Index | None  # labels; None for one group of everything
@@ -42,7 +44,10 @@ class ScoreTable(NamedTuple):
     @property
     def rounding(self):
         """What computing with these scores may lose: anything so small counts as 0."""
-        return ROUNDING * np.nanmax(np.abs(self.scores), initial=0)
+        if np.isnan(self.scores).all():
+            return 0.0
+        spread = np.nanmax(self.scores) - np.nanmin(self.scores)
+        return ROUNDING * spread + 4 * np.spacing(np.nanmax(np.abs(self.scores)))
 
     @property
     def is_binary(self):
@@ -141,10 +146,10 @@ class ScoreTable(NamedTuple):
         )
 
 
-def score_table(items, *, model, item, score, cluster, by, bounds=None):
+def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds=None):
     """Item rows as a `ScoreTable`; with clusters, an item may have several answers."""
-    frame = as_frame(items)
-    wanted = list(dict.fromkeys([model, *by, item, *([cluster] if cluster else [])]))
+    frame, key = with_item_key(as_frame(items), item, topic, (*by, model))
+    wanted = list(dict.fromkeys([model, *by, *key, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
     if model in by or item in by:
         raise ValueError(
@@ -153,20 +158,22 @@ def score_table(items, *, model, item, score, cluster, by, bounds=None):
         )
     frame = checked_scores(frame, wanted, score)
     rows = collected(frame.select([*wanted, SCORE]))
-    keys = [*by, item]
+    keys = [*by, *key]
     by_item, by_model = rows.groupby(keys, sort=True)[SCORE], rows.groupby(model, sort=True)[SCORE]
     items, models = by_item.size().index, by_model.size().index
     row, scored = by_item.ngroup().to_numpy(), rows[SCORE].to_numpy()
     cell = row * len(models) + by_model.ngroup().to_numpy()
     size = np.bincount(cell, minlength=len(items) * len(models))
     if cluster is None:
-        _refuse_repeats(size, items, models, item)
+        _refuse_repeats(size, items, models, keys)
     mean = divided(np.bincount(cell, scored, size.size), size)
     noise = np.full(size.shape, np.nan)
     if size.max() > 1:
         noise = divided(np.bincount(cell, (scored - mean[cell]) ** 2, size.size), size - 1)
-    clusters, cluster_groups, groups = _clusters(rows, row, items, keys, cluster)
+    clusters, cluster_groups, groups = _clusters(rows, row, items, by, cluster)
     shape, known = (len(items), len(models)), bounds_of(scored, given=bounds)
+    if len(key) > 1:
+        _warn_of_same_items(mean.reshape(shape), items)
     return ScoreTable(
         scores=mean.reshape(shape),
         n_answers=size.reshape(shape),
@@ -196,31 +203,51 @@ def _sizes_of(groups, population):
     return sizes.reindex(groups).to_numpy()
 
 
-def _refuse_repeats(sizes, items, models, item):
+def _refuse_repeats(sizes, items, models, keys):
     repeated = np.flatnonzero(sizes > 1)
     if not repeated.size:
         return
     row, column = divmod(repeated[0], len(models))
-    labels, name = items[row], models[column]
-    *groups, repeated_item = labels if isinstance(items, pd.MultiIndex) else [labels]
-    remedy = "" if groups else ", or name the topics' column if item ids start again in each"
+    remedy = ", or topic=, their column, if item ids start again in every topic" * (len(keys) == 1)
     raise ValueError(
         f"{len(repeated)} of {np.count_nonzero(sizes)} cells have several rows: {models.name} "
-        f"{plain(name)!r} has {sizes[repeated[0]]} for {item} {plain(repeated_item)!r}. Pass "
-        f"cluster={item!r} if items were answered several times{remedy}."
+        f"{plain(models[column])!r} has {sizes[repeated[0]]} for {_in_words(keys, items[row])}. "
+        f"Pass cluster={keys[-1]!r} if items were answered several times{remedy}."
     )
 
 
-def _clusters(rows, row, items, keys, cluster):
+def _in_words(keys, labels):
+    """An item with its groups and topic, as in: topic 'law', item 3."""
+    labels = labels if len(keys) > 1 else [labels]
+    return ", ".join(f"{key} {plain(x)!r}" for key, x in zip(keys, labels, strict=True))
+
+
+def _warn_of_same_items(scores, items):
+    """Warn of ids that have the same scores in all of their topics, as copies of an item have."""
+    code, ids = items.get_level_values(-1).factorize()
+    first = np.unique(code, return_index=True)[1]
+    several = np.bincount(code) > 1
+    own, others = scores[first[code]], scores
+    alike = np.all((own == others) | (np.isnan(own) & np.isnan(others)))
+    if alike and several.sum() >= _FEWEST_COPIES and len(np.unique(own[several[code]], axis=0)) > 1:
+        warnings.warn(
+            f"{several.sum()} ids, such as {plain(ids[several][0])!r}, have the same scores in all "
+            "of their topics: items that are listed under several topics count several times. "
+            "Leave out all but one row of each.",
+            stacklevel=4,
+        )
+
+
+def _clusters(rows, row, items, by, cluster):
     """Cluster of each item, group of each cluster, and labels of the groups."""
-    by, item = keys[:-1], keys[-1]
+    keys = list(items.names)
     if by:
-        levels = items.droplevel(item)
+        levels = items.droplevel(keys[len(by) :])
         group_codes, groups = levels.factorize(sort=True)
         groups = groups.set_names(by)
     else:
         group_codes, groups = np.zeros(len(items), dtype=int), None
-    if cluster is None or cluster == item:
+    if cluster is None or cluster == keys[-1]:
         return np.arange(len(items)), group_codes, groups
     codes, names = rows[cluster].factorize()
     of_item = np.empty(len(items), dtype=int)
@@ -230,8 +257,8 @@ def _clusters(rows, row, items, keys, cluster):
         twice = own.index[own.index.duplicated()][0]
         several = listed(own.loc[[twice]], most=3, show=repr)
         raise ValueError(
-            f"{item} {plain(twice)!r} is in several clusters: {several}. "
-            "Make item ids unique, or name the topics' column if they start again in each."
+            f"{_in_words(keys, twice)} is in several clusters: {several}. Make item ids unique, "
+            "or pass topic=, their column, if they start again in every topic."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()

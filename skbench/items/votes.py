@@ -1,5 +1,6 @@
 """Votes between two models: which columns they stand in, and who won each."""
 
+import numbers
 from itertools import combinations, product
 
 import numpy as np
@@ -75,6 +76,8 @@ def _texts(names):
 
 def _outcome_of_word(word):
     """1, 0.5 or 0 for a word or a number that says so, else nan."""
+    if not isinstance(word, str | numbers.Number):
+        return np.nan
     number = pd.to_numeric(word, errors="coerce")
     known = roles.VOTE_OUTCOMES.get(roles.normal(word), np.nan)
     return float(number) if number in (1, 0.5, 0) else known

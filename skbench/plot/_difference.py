@@ -117,7 +117,9 @@ class DifferenceDisplay(Display):
     def _names(self):
         """Names of the pairs."""
         labels = self.rows.index
-        return [f"{a} − {b}" for a, b in labels] if labels.nlevels == 2 else _rows.row_names(labels)
+        if labels.nlevels != 2:
+            return _rows.row_names(labels)
+        return [" − ".join(map(_rows.in_one_line, pair)) for pair in labels]
 
     def _limits(self):
         """Ends of the axis: the padded data, and always 0."""

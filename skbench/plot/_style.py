@@ -4,6 +4,8 @@ from textwrap import wrap
 
 import numpy as np
 
+from skbench._numbers import visible
+
 INK = "#22272e"
 MUTED = "#7a828c"
 GRID = "#e4e7eb"
@@ -99,7 +101,7 @@ def dress_rows(ax, names, limits, xlabel):
     ax.spines["bottom"].set_color(MUTED)
     # Labels are data: a dollar sign in one is not the start of a formula.
     look = {"color": ink(ax), "fontsize": _LABEL_SIZE, "parse_math": False}
-    ax.set_yticks(np.arange(len(names)), names, **look)
+    ax.set_yticks(np.arange(len(names)), list(map(drawable, names)), **look)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(*limits)
     ax.tick_params(axis="y", length=0, pad=6)
@@ -108,7 +110,12 @@ def dress_rows(ax, names, limits, xlabel):
         ax.tick_params(axis="x", labeltop=True)
     ax.grid(axis="x", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(xlabel, color=ink(ax), fontsize=_LABEL_SIZE + 0.5)
+    ax.set_xlabel(drawable(xlabel), color=ink(ax), fontsize=_LABEL_SIZE + 0.5)
+
+
+def drawable(text):
+    """The text with its control characters shown, line breaks aside: no SVG may hold them."""
+    return "\n".join(map(visible, str(text).split("\n")))
 
 
 def draw_bands(ax, n_rows):
@@ -137,7 +144,7 @@ def draw_remarks(ax, remarks):
         return
     column = ax.secondary_yaxis("right")
     look = {"color": MUTED, "fontsize": _NOTE_SIZE - 1, "parse_math": False}
-    column.set_yticks(np.arange(len(remarks)), remarks, **look)
+    column.set_yticks(np.arange(len(remarks)), list(map(drawable, remarks)), **look)
     column.tick_params(length=0)
     column.spines["right"].set_visible(False)
 
@@ -176,7 +183,7 @@ def _draw_legend(ax, handles, texts, height):
 
     legend = ax.legend(
         handles,
-        texts,
+        list(map(drawable, texts)),
         loc="lower left",
         bbox_to_anchor=(0, 1),
         bbox_transform=ax.transAxes + ScaledTranslation(0, height / 72, ax.figure.dpi_scale_trans),
@@ -198,7 +205,7 @@ def _draw_legend(ax, handles, texts, height):
 
 def write(ax, text, at, shift, **look):
     """A text at a point of the axes, shifted by so many points."""
-    return ax.annotate(text, at, xytext=shift, textcoords="offset points", **look)
+    return ax.annotate(drawable(text), at, xytext=shift, textcoords="offset points", **look)
 
 
 def _points(artist):

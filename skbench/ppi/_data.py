@@ -7,9 +7,10 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, column_or_1d
 
-from skbench._checks import floats, refuse_dates, refuse_huge
+from skbench._checks import check_named, floats, one_column, refuse_huge, refuse_unhashable
 from skbench.stats.intervals.moments import Moments, complement_moments, group_moments
 
+_SCORES = "Autorater scores (for verdicts in words use ChainRulePPI)"
 _ALIKE = 1e-12  # weights that differ by rounding are the same
 
 
@@ -35,7 +36,7 @@ class PPIData(NamedTuple):
 def ppi_data(autorater, y, by=None, cluster=None, sample_weight=None):
     """The checked table of rows, from what `autorater_scores` returned and the arguments of fit."""
     n_rows = len(autorater)
-    y = _labels(y, n_rows)
+    y = _labels(y)
     labeled = ~np.isnan(y)
     if not labeled.any():
         raise ValueError(
@@ -44,9 +45,9 @@ def ppi_data(autorater, y, by=None, cluster=None, sample_weight=None):
         )
     codes, index = np.zeros(n_rows, dtype=int), pd.RangeIndex(1)
     if by is not None:
-        codes, index = _factorized("by", by, n_rows)
+        codes, index = _factorized("by", by)
     if cluster is not None:
-        cluster, _ = _factorized("cluster", cluster, n_rows)
+        cluster, _ = _factorized("cluster", cluster)
         pair = cluster * np.int64(len(index)) + codes
         _, cluster, size = np.unique(pair, return_inverse=True, return_counts=True)
         # Clusters of one row each say nothing: the same numbers as without them.
@@ -74,17 +75,19 @@ def score_table(X, numeric=True, column=True):
 def autorater_scores(table, numeric=True):
     """Scores of a `score_table`, none of them missing: floats if they are numbers, else objects."""
     is_frame = isinstance(table, pd.DataFrame)
-    try:
-        if is_frame and numeric:
-            scores = table.to_numpy(dtype=float, na_value=np.nan)
-        else:
-            scores = np.asarray(table, dtype=float if numeric else object)
-    except ValueError:
-        raise ValueError(
-            "Autorater scores must be numbers here. For verdicts in words use ChainRulePPI, or "
-            "code them as numbers."
-        ) from None
-    _refuse_missing_scores(scores, table.columns if is_frame else range(scores.shape[1]), numeric)
+    names = table.columns if is_frame else range(table.shape[1])
+    if not numeric:
+        scores = np.asarray(table, dtype=object)
+        for name, column in zip(names, scores.T, strict=True):
+            refuse_unhashable(f"The autorater's column {name!r}", column)
+            whole = [value for value in column if isinstance(value, int)]
+            refuse_huge(_SCORES, np.array(whole, dtype=object))
+    elif is_frame and not table.dtypes.isin([float]).all():
+        columns = [floats(_SCORES, table.iloc[:, at]) for at in range(len(names))]
+        scores = np.column_stack(columns)
+    else:
+        scores = floats(_SCORES, table)
+    _refuse_missing_scores(scores, names, numeric)
     return scores
 
 
@@ -114,9 +117,11 @@ def label_column(y, name):
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     y = y if hasattr(y, "dtype") or hasattr(y, "columns") else np.asarray(y, dtype=object)
-    if len(y.shape) == 1:
-        return y
-    return column_or_1d(np.asarray(y), warn=True)
+    if len(y.shape) != 1:
+        y = column_or_1d(np.asarray(y), warn=True)
+    if y.dtype == object:
+        refuse_unhashable("y", y)
+    return y.astype(y.dtype.newbyteorder("="), copy=False) if isinstance(y, np.ndarray) else y
 
 
 def _refuse_missing_scores(scores, names, numeric):
@@ -133,18 +138,8 @@ def _refuse_missing_scores(scores, names, numeric):
         )
 
 
-def _labels(y, n_rows):
-    refuse_dates("y", y)
-    try:
-        is_plain = isinstance(y, np.ndarray) and y.dtype == float  # two copies fewer
-        labels = y if is_plain else pd.Series(y).to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "y must be numeric, nan where a row is unlabeled: code the human labels as numbers, "
-            "such as 1 and 0."
-        ) from None
-    if labels.shape != (n_rows,):
-        raise ValueError(f"y has {labels.size} entries, but X has {n_rows} rows.")
+def _labels(y):
+    labels = floats("y", y)
     if np.isinf(labels).any():
         row = int(np.argmax(np.isinf(labels)))
         raise ValueError(
@@ -154,30 +149,23 @@ def _labels(y, n_rows):
     return labels
 
 
-def _factorized(name, column, n_rows):
+def _factorized(name, column):
     """Codes of a column's values, and the values in order."""
-    values = pd.Index(column)
-    if len(values) != n_rows:
-        raise ValueError(f"{name} has {len(values)} entries, but X has {n_rows} rows.")
-    if values.hasnans:
-        row = int(np.argmax(values.isna()))
-        raise ValueError(f"{name} is missing in row {row}: name every one.")
+    names = check_named(name, column)
+    values = pd.Index(column if isinstance(column, pd.Series | pd.Index) else names)
     if not values.is_monotonic_increasing:
         codes, levels = values.factorize(sort=True)
         return codes.astype(int, copy=False), levels
     # Sorted rows need no table of values, which costs more than the estimate itself.
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-    sizes = np.diff(np.append(starts, n_rows))
+    sizes = np.diff(np.append(starts, len(values)))
     return np.repeat(np.arange(len(starts)), sizes), values[starts]
 
 
 def _weights(sample_weight, labeled, codes):
     """Weights of rows; None where those of a group are alike, which is to have none."""
-    weights = floats("sample_weight", sample_weight)
-    if weights.shape != labeled.shape:
-        raise ValueError(
-            f"sample_weight has {weights.size} entries, but X has {labeled.size} rows."
-        )
+    weights = floats("sample_weight", one_column("sample_weight", sample_weight))
+    refuse_huge("Weights", weights)
     bad = labeled & ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         row = int(np.argmax(bad))

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
+from skbench._checks import check_named, plain
 from skbench.ppi._data import row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals.moderated import moderated_variance
@@ -221,13 +221,12 @@ def group_positions(labels, by, n_rows):
             f"by is missing: fit had {len(labels)} groups. Searches of scikit-learn hand it on "
             "only with set_config(enable_metadata_routing=True)."
         )
-    positions = labels.get_indexer(pd.Index(by))
-    if len(positions) != n_rows:
-        raise ValueError(f"by has {len(positions)} entries, but X has {n_rows} rows.")
+    by = pd.Index(check_named("by", by))
+    positions = labels.get_indexer(by)
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
         raise ValueError(
-            f"Row {row} is of group {plain(pd.Index(by)[row])!r}, which fit had no rows "
+            f"Row {row} is of group {plain(by[row])!r}, which fit had no rows "
             "of. Fit with it, or leave its rows out."
         )
     return positions

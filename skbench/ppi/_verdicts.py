@@ -68,7 +68,7 @@ def mean_score(autorater):
     """Mean score of each row, or None where scores are not numbers."""
     try:
         return autorater.astype(float).mean(axis=1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

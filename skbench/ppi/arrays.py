@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skbench._checks import check_same_index, floats, one_column
+
 
 def rows_of_arrays(
     Y: ArrayLike, Yhat: ArrayLike, Yhat_unlabeled: ArrayLike
@@ -48,13 +50,11 @@ def rows_of_arrays(
     >>> print(f"{PPIMean(power_tuning=False).fit(X, y).estimate_:.2f}")
     0.74
     """
-    Y = np.asarray(Y, dtype=float)
+    check_same_index(Y=Y, Yhat=Yhat)
+    check_same_index(Yhat_unlabeled=Yhat_unlabeled)
+    Y = floats("Y", one_column("Y", Y))
     scores = [np.asarray(a) for a in (Yhat, Yhat_unlabeled)]
     scores = [a[:, None] if a.ndim == 1 else a for a in scores]
-    if Y.ndim != 1 or len(scores[0]) != len(Y):
-        raise ValueError(
-            f"Yhat has {len(scores[0])} rows, but Y has shape {Y.shape}: one score per label."
-        )
     if scores[0].shape[1] != scores[1].shape[1]:
         raise ValueError(
             f"Yhat has {scores[0].shape[1]} autoraters, but Yhat_unlabeled {scores[1].shape[1]}."

@@ -137,7 +137,7 @@ class GroupedPPI(BaseEstimator):
     >>> for estimate in (g.estimate(), eb.estimate()):
     ...     print(f"{((estimate.value - data.truth) ** 2).mean():.4f}")
     0.0094
-    0.0017
+    0.0018
     """
 
     __metadata_request__fit = {"by": True, "cluster": True, "sample_weight": True}
@@ -229,6 +229,7 @@ class GroupedPPI(BaseEstimator):
             As the estimator's `predict`, or for a group that `fit` did not have.
         """
         check_is_fitted(self)
+        check_same_index(X=X, by=by)
         autorater = self.estimator_._read_autorater(X)
         codes = group_positions(self.labels_, by, len(autorater))
         scores = self._result.calibrated(autorater, codes)

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index, check_whole
+from skbench._checks import (
+    as_array,
+    check_confidence_level,
+    check_option,
+    check_same_index,
+    check_whole,
+)
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.containers import Draws, Estimate
@@ -234,7 +240,7 @@ def _tables(X, y):
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
-        X = np.asarray(X)
+        X = as_array(X)
         X = X[:, None] if X.ndim == 1 else X
         X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     if _LABEL in X.columns:
@@ -242,8 +248,6 @@ def _tables(X, y):
             f"X has a column {_LABEL!r}, which is the name of the human label here. Rename it."
         )
     labels = pd.Series(label_column(y, "MonteCarloPPI")).to_numpy()
-    if len(labels) != len(X):
-        raise ValueError(f"y has {len(labels)} entries, but X has {len(X)} rows.")
     table = X.assign(**{_LABEL: labels})
     labeled = table[_LABEL].notna()
     if not labeled.any():

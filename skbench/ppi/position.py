@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from skbench._checks import plain, require_columns
-from skbench._types import Rows
-from skbench.items.rows import as_frame
+from skbench._checks import check_named, plain, require_columns
+from skbench._types import Names, Rows
+from skbench.items.rows import as_frame, with_item_key
 
 
 def position_bias(
@@ -21,6 +21,7 @@ def position_bias(
     first: str = "first",
     item: str | None = None,
     *,
+    topic: Names | None = "topic",
     a: str = "model_a",
     b: str = "model_b",
     confidence_level: float = 0.95,
@@ -37,6 +38,8 @@ def position_bias(
         Column of who was shown first: `a` or `b`.
     item : str, default=None
         Column of the pair, where pairs were shown in both orders.
+    topic : str or list of str or None, default="topic"
+        Columns of topics, which may be absent, where ids of pairs start again in each.
     a, b : str, default="model_a" and "model_b"
         How the two are called in these columns.
     confidence_level : float, default=0.95
@@ -64,8 +67,10 @@ def position_bias(
     >>> print(round(found["bias"], 3), round(found["inconsistent"], 3))
     0.333 0.333
     """
-    frame = as_frame(rows, eager_only=True)
-    wanted = [verdict, first, *([item] if item else [])]
+    frame, key = as_frame(rows, eager_only=True), []
+    if item is not None:
+        frame, key = with_item_key(frame, item, topic)
+    wanted = [verdict, first, *key]
     require_columns(frame.columns, wanted, "rows")
     table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
     strange = ~table[first].isin([a, b])
@@ -80,7 +85,9 @@ def position_bias(
         )
     unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
     if item is not None:
-        by_item = wins.groupby([table[item], table[first]]).mean().unstack().dropna()
+        for name in key:
+            check_named(f"Column {name!r}", table[name])
+        by_item = wins.groupby([table[name] for name in (*key, first)]).mean().unstack().dropna()
         x, y = (by_item[name].to_numpy() / 2 for name in (a, b))
         n, compared = len(x), stats.ttest_rel
         if n < 2:

@@ -49,8 +49,8 @@ class Format(NamedTuple):
 
     `records(path, bad, notes)` yields (place, record, head): where a record stands, the record,
     and what the file states about all of them. `answer(record, head, path)` makes an `Answer` of
-    it; for a record that cannot be read it raises KeyError, TypeError, AttributeError or
-    ValueError.
+    it. For a record or a file that is not as the program writes it, both may raise whatever
+    Python raises: `misfit` says it in words.
     """
 
     name: str  # as in `read_items(format=)`
@@ -83,12 +83,26 @@ def records_by_line(path, bad, notes):
         yield number, record, {}
 
 
+# What Python raises where a field is of another type, or holds another value, than expected.
+MISFITS = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+
+
+def misfit(error, what):
+    """What a reader met that it does not expect, in words."""
+    return f"has no field {error}" if isinstance(error, KeyError) else f"is no {what}"
+
+
+def is_label(value):
+    """Whether a value can name something."""
+    return isinstance(value, (str, int, float)) and value == value
+
+
 class Log:
     """The answers of one model on one topic in one run, in columns."""
 
     def __init__(self, path, run, form):
         self.path, self.run, self.form = path, run, form
-        self.name = run.name or path.as_posix()
+        self.name = str(run.name or path.as_posix())
         self.scores, self.places = {}, []
         self.columns = {"item": [], "repeat": [], "digest": [], "part": [], "topic": []}
         self.columns |= {"cluster": [], "confidence": []}
@@ -98,6 +112,9 @@ class Log:
     def add(self, answer, place, topic, cluster):
         """Append an answer, or further scores of one that is there."""
         item, attempt = answer.item, answer.attempt or 1
+        if not is_label(item) or not isinstance(attempt, int):
+            odd = attempt if is_label(item) else item
+            raise ValueError(f"holds {str(odd)[:40]!r}, where {self.form.title} has an id")
         if self.form.repeats and answer.attempt is None:
             while (item, attempt) in self._rows:
                 attempt += 1
@@ -116,7 +133,7 @@ class Log:
         columns = self.columns
         columns["item"].append(item)
         columns["repeat"].append(attempt)
-        columns["digest"].append(answer.digest)
+        columns["digest"].append(None if answer.digest is None else str(answer.digest))
         columns["part"].append(answer.part)
         columns["topic"].append(topic)
         columns["cluster"].append(answer.cluster if cluster is None else cluster)
@@ -179,25 +196,36 @@ def logs_of(form, paths, options, bad, notes):
             for place, record, head in form.records(path, bad, notes):
                 try:
                     answer = form.answer(record, head, path)
+                except MISFITS as error:
+                    bad.refuse(path, place, misfit(error, f"record as {form.title} writes it"))
+                    continue
+                try:
                     if log is None or log.path is not path or log.run is not answer.run:
-                        key = (path, answer.run)
-                        log = logs.get(key) or logs.setdefault(key, Log(path, answer.run, form))
+                        log = _log_of(logs, path, answer.run, form)
                     log.add(
                         answer, place, *(_labels(record, options) if labelled else (None, None))
                     )
-                except (KeyError, ValueError) as error:
+                except ValueError as error:
                     bad.refuse(path, place, error)
-                except (TypeError, AttributeError):
-                    bad.refuse(path, place, f"is no {form.item_name} as {form.title} writes it")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{str(path)!r} is not written as expected: {error!r}.") from error
-        except ValueError as error:
+        except MISFITS as error:
+            if not isinstance(error, ValueError):
+                what = misfit(error, f"log as {form.title} writes it")
+                error = ValueError(f"{str(path)!r} {what}. Leave it out, or export it anew.")
             if not bad.skip or len(paths) == 1:
-                raise
+                raise error from None
             bad.refuse(path, "whole file", error)
     if form.note and logs:
         notes.append(form.note)
     return _by_suites(list(logs.values()))
+
+
+def _log_of(logs, path, run, form):
+    """The log of a run, whose names are checked where it is new."""
+    names = run._replace(name=run.name or "")
+    odd = [value for value in (*names[:8], *dict(run.about).values()) if not is_label(value)]
+    if odd:
+        raise ValueError(f"holds {str(odd[0])[:40]!r}, where {form.title} has a name")
+    return logs.get((path, run)) or logs.setdefault((path, run), Log(path, run, form))
 
 
 def _by_suites(logs):

@@ -5,7 +5,7 @@ import re
 from hashlib import sha1
 
 from skbench.readers._answers import Format, answer_of
-from skbench.readers._json import document, records, value_at
+from skbench.readers._json import beginning, document, records, value_at
 from skbench.readers.loading import without_suffixes
 
 
@@ -66,9 +66,13 @@ def _rows(path, bad, notes):
     """Rows of a table that is written by columns and data; the head is the name of the run."""
     table = document(path)
     about = path.parent.parent / "meta.yaml"  # of the run, where tracking is a folder
-    named = re.search(r"^run_name: (.+)$", about.read_text(), re.M) if about.exists() else None
+    text = beginning(about, 2**16).decode("utf-8", "replace") if about.exists() else ""
+    named = re.search(r"^run_name: (.+)$", text, re.M)
     for number, cells in enumerate(table["data"], start=1):
-        row = dict(zip(table["columns"], cells, strict=True))
+        row = dict(zip(table["columns"], cells, strict=False))
+        if len(row) < max(len(cells), len(table["columns"])):
+            bad.refuse(path, f"row {number}", "has not one cell for each column")
+            continue
         yield f"row {number}", row | {"row": number}, named[1] if named else without_suffixes(path)
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 
-from skbench.readers._answers import Answer, Format, Run
+from skbench.readers._answers import MISFITS, Answer, Format, Run, misfit
 from skbench.readers._json import records, value_at
 
 # Kept among the scores of an evaluation, but none themselves.
@@ -18,10 +18,12 @@ def _records(path, bad, notes):
     for number, record in records(path, bad):
         try:
             run, scores = _run(path, record)
-            if run in seen:
-                raise ValueError(f"repeats model {run.model!r} on {run.topic!r}")
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            bad.refuse(path, number, error)
+            again = run in seen
+        except MISFITS as error:
+            bad.refuse(path, number, misfit(error, "run as EuroEval writes it"))
+            continue
+        if again:
+            bad.refuse(path, number, f"repeats model {run.model!r} on {run.topic!r}")
             continue
         seen.add(run)
         several = several or ("/" in dict(run.about).get("language", "") and run.topic)
@@ -66,7 +68,7 @@ def _run(path, record):
     if isinstance(raw, dict):
         raw = raw.get("test") or next(iter(raw.values()))
     if not isinstance(raw, list) or not raw:
-        raise ValueError("has no raw results")
+        raise KeyError("results.raw")
     dataset, mode = details["dataset"], ", ".join(mode)
     # Files older than version 16 know neither task nor language.
     about = {"dataset": dataset, "task": details.get("task"), "language": _languages(details)}

@@ -10,9 +10,10 @@ from skbench.readers._json import beginning, has_an_object_per_line, object_of_l
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
 _OTHER = "no results that are known"
-_DANGLING = "links to files that are not there"
+_NO_FILE = "pipes, devices, or links to files that are not there"
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
-_TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
+# A string without an end is one token, too: a search from each quote in it would not end.
+_TOKEN = re.compile(rb'(?s)"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(\s*:)?|\\?\Z)|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
 _PARTS = [
     ({"results", "configs"}, b"", "summary of lm-evaluation-harness"),
@@ -43,7 +44,7 @@ def find(paths, only=None):
             found.setdefault(kind, []).append(path)
             continue
         for file in _files(path):
-            kind = recognize(file) if file.exists() else _DANGLING
+            kind = recognize(file)
             kind = "empty" if kind == "table" and _has_no_rows(file) else kind
             (found if kind in TITLES else ignored).setdefault(kind, []).append(file)
     return {kind: list(dict.fromkeys(files)) for kind, files in found.items()}, _in_words(ignored)
@@ -64,6 +65,8 @@ def _has_no_rows(file):
 def _refusal(path, kind):
     if kind == "empty":
         return f"{str(path)!r} is empty."
+    if kind == _NO_FILE:
+        return f"{str(path)!r} is a pipe or a device. Save what it gives in a file."
     if kind == _OTHER:
         logs = ", ".join(form.title for form in FORMATS.values())
         return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."
@@ -76,13 +79,15 @@ def _in_words(ignored):
         f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
         f"{listed([file.name for file in files], most=4)}"
         for kind, files in ignored.items()
-        if kind in ("empty", _OTHER, _DANGLING)
+        if kind in ("empty", _OTHER, _NO_FILE)
     ]
 
 
 def recognize(path):
     """The format of a file, by its first bytes, failing that by its name."""
     kind = kind_of(path)
+    if not path.is_file():
+        return _NO_FILE
     if path.stat().st_size == 0:
         return "empty"
     if path.name in _PARTS_BY_NAME:

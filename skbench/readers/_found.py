@@ -53,9 +53,7 @@ class BadLines:
         self._skipped = {}
 
     def refuse(self, path, line, reason):
-        """Raise or count; `line` is a number or a place, and a KeyError names a missing field."""
-        if isinstance(reason, KeyError):
-            reason = f"has no field {reason}"
+        """Raise or count; `line` is a number or a place."""
         place = f"line {line}" if isinstance(line, int) else line
         if not self.skip:
             raise ValueError(

@@ -3,9 +3,9 @@
 import json
 from hashlib import sha1
 
-from skbench.readers._answers import Answer, Format, Run
+from skbench.readers._answers import Answer, Format, Run, is_label
 from skbench.readers._archive import Archive
-from skbench.readers._json import document, fast_loads, parse, value_at
+from skbench.readers._json import beginning, document, parse, value_at
 
 # Inspect's own scale, including partial credit and no answer.
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -29,7 +29,7 @@ def _records(path, bad, notes):
     for role, key in (("cluster", "cluster"), ("part", "group_key")):
         name = _declared([about.get("scorers"), header.get("results")], key)
         field = f"metadata.{name}"
-        if name and all(_is_label(value_at(sample, field)) for sample in samples):
+        if name and all(is_label(value_at(sample, field)) for sample in samples):
             declared.append((role, field))
     run = _run(about)._replace(declared=tuple(declared))
     for number, sample in enumerate(samples, start=1):
@@ -73,15 +73,9 @@ def _declared(value, key):
     return None
 
 
-def _is_label(value):
-    return isinstance(value, (str, int, float)) and value == value
-
-
 def _read(path):
     """Header and summaries."""
-    with open(path, "rb") as file:
-        zipped = file.read(2) == b"PK"
-    if not zipped:
+    if beginning(path, 2) != b"PK":
         log = document(path)
         if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
             raise ValueError(f"{str(path)!r} is no log of Inspect: it has no field 'eval'.")
@@ -100,7 +94,7 @@ def _read(path):
 
 def _member(archive, name):
     try:
-        return parse(archive.read(name), fast_loads())
+        return parse(archive.read(name))
     except (ValueError, RecursionError) as error:
         if archive.path in str(error):
             raise

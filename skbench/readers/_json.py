@@ -27,24 +27,35 @@ _ABSENT = float("nan")
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
 
 
+def _standard_loads(text):
+    """json's parser of bytes, without halves of surrogate pairs, which nobody could print."""
+    value = json.loads(decoded(text))
+    if b"\\ud" in text or b"\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("half of a surrogate pair is no character") from None
+    return value
+
+
 @cache
 def fast_loads():
     """orjson's parser, three times as fast, where it is installed."""
     try:
         from orjson import loads
     except ImportError:
-        return json.loads
+        return _standard_loads
     return loads
 
 
-def parse(text, loads=json.loads):
+def parse(text):
     """A JSON value from bytes; a ValueError names the byte or the column."""
     # orjson knows no NaN and no number beyond 64 bits: what it refuses gets a second chance.
     try:
         try:
-            return loads(text)
+            return fast_loads()(text)
         except ValueError:
-            return json.loads(decoded(text))
+            return _standard_loads(text)
     except RecursionError:
         raise ValueError("the values are nested too deep") from None
 
@@ -61,6 +72,8 @@ def decoded(text):
 def open_bytes(path):
     """A binary file, uncompressed by its suffix; damage and bombs raise an OSError."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise OSError("it is a folder, a pipe or a device. Save what it gives in a file")
     suffix = path.suffix.lower()
     if suffix not in _OPENERS:
         return open(path, "rb")
@@ -102,13 +115,38 @@ _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": _open_
 
 def unpacked(source, size, most=math.inf):
     """A stream of what so many compressed bytes hold; damage and bombs raise an OSError."""
-    return io.BufferedReader(_Capped(source, size, most), _BLOCK)
+    most, done = min(most, max(ALWAYS_FINE, MOST_EXPANSION * size)), 0
+
+    def look(chunk):
+        nonlocal done
+        done += len(chunk)
+        if done > most:
+            raise OSError(f"{size} bytes unpack to more than {most}: refused as a bomb")
+
+    return io.BufferedReader(_LookedAt(source, look), _BLOCK)
 
 
-class _Capped(io.RawIOBase):
-    def __init__(self, source, size, most):
-        self._source, self._size, self._done = source, size, 0
-        self._most = min(most, max(ALWAYS_FINE, MOST_EXPANSION * size))
+def open_text(path, longest=LONGEST_LINE):
+    """The same as `open_bytes` for text: NUL bytes and endless lines raise an OSError, too."""
+    length, is_wide = 0, beginning(path, 2) in (b"\xff\xfe", b"\xfe\xff")
+
+    def look(chunk):
+        nonlocal length
+        if b"\0" in chunk and not is_wide:  # parsers know the first wrong byte of UTF-16
+            raise OSError("it holds NUL bytes: it is damaged, or no text in UTF-8")
+        end = chunk.rfind(b"\n")
+        length = len(chunk) - end - 1 + length * (end < 0)
+        if length > longest:
+            raise OSError(f"it has a line of more than {longest >> 20} MiB")
+
+    return io.BufferedReader(_LookedAt(open_bytes(path), look), _BLOCK)
+
+
+class _LookedAt(io.RawIOBase):
+    """A stream of which something looks at each chunk before anybody gets it."""
+
+    def __init__(self, source, look):
+        self._source, self._look = source, look
 
     def readable(self):
         """It is read only."""
@@ -122,9 +160,7 @@ class _Capped(io.RawIOBase):
             if type(error).__name__ not in _DAMAGE:
                 raise
             raise OSError(str(error)) from error
-        self._done += len(chunk)
-        if self._done > self._most:
-            raise OSError(f"{self._size} bytes unpack to more than {self._most}: refused as a bomb")
+        self._look(chunk)
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
@@ -185,7 +221,7 @@ def _one_by_one(path, first, block, bad):
     for number, line in enumerate(io.BytesIO(block), start=first):
         try:
             if line.strip():
-                yield number, parse(line.removesuffix(b"\n"), fast_loads())
+                yield number, parse(line.removesuffix(b"\n"))
         except ValueError as error:
             cut = not line.endswith(b"\n")
             reason = f"the file ends in the middle of a record ({error})" if cut else str(error)
@@ -205,12 +241,15 @@ def _only_objects(path, numbered, bad, place):
 
 def document(path):
     """The value of a file that holds one JSON document, or a ValueError."""
-    with open_bytes(path) as file:
-        text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
+    try:
+        with open_text(path, LARGEST_DOCUMENT) as file:
+            text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
+    except OSError as error:
+        raise ValueError(f"Cannot read {str(path)!r}: {error}.") from error
     if len(text) > LARGEST_DOCUMENT:
         raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB: too large to read.")
     try:
-        return parse(text, fast_loads())
+        return parse(text)
     except ValueError as error:
         raise ValueError(f"{str(path)!r} is no JSON: {error}.") from None
 
@@ -309,7 +348,7 @@ def has_an_object_per_line(path):
     try:
         with open_bytes(path) as file:
             first, others = file.readline(LONGEST_LINE), file.read(_BLOCK)
-        whole = parse(first.removeprefix(_BOM), fast_loads()) if others.strip() else None
+        whole = parse(first.removeprefix(_BOM)) if others.strip() else None
     except (OSError, ValueError):
         return False
     return isinstance(whole, dict)

@@ -108,8 +108,9 @@ def read_items(
     Notes
     -----
     Rows without a score, or with NaN for one, are dropped and counted in the notes. Item ids
-    that start again in every topic get the topic in front. Words such as "correct" and
-    "False" become 1 and 0.
+    that start again in every `topic` stay as they are, as topic and item together identify an item;
+    those that start again in several columns of topics get these in front, and so do clusters
+    that are items. Words such as "correct" and "False" become 1 and 0.
 
     Two runs that give their model one name stay two models where they answer the same
     topics or differ in their settings; the notes say how they are named, and `model`
@@ -208,6 +209,8 @@ def read_with_notes(
         check_option("format", format, TITLES)
     wanted = Options(**options)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
+    if "" in paths:
+        raise FileNotFoundError("There is no file ''.")
     paths = [FilePath(one) for one in paths]
     found, notes = find(paths, format)
     found = _wanted(found, format, paths, notes)

@@ -29,7 +29,9 @@ def with_unique_items(items, roles, notes, place, bad):
     if "item" not in items or "item" not in roles:
         return items
     topics = roles.get("topic", [])
-    topics = ["topic"] if len(topics) == 1 else topics
+    topics = ["topic"] if len(topics) == 1 else list(topics)
+    # A column of this name counts, as in Python, though the caller named another.
+    topics += [name for name in ("topic_in_file",) if name in items]
     pair = [name for name in ("model", "item") if name in items]
     keys, may_repeat = [*pair, *topics], roles.get("cluster") == roles["item"]
     # Fewer columns are compared faster, and mostly show that nothing repeats.
@@ -53,13 +55,18 @@ def with_unique_items(items, roles, notes, place, bad):
 
 
 def _unique_over_topics(items, topics, roles, notes):
-    """Items by other names where their ids start again in every topic."""
+    """Clusters that are items by names of their own where ids start again in every topic.
+
+    So are items that "topic", by which Python knows them, does not tell apart.
+    """
     if not items[[*topics, "item"]].drop_duplicates().duplicated("item").any():
         return items
-    notes.append("item ids start again in every topic: made unique by putting the topic in front")
+    notes.append("item ids start again in every topic: items are told apart by topic and id")
     parts = [items[name].astype(str) for name in (*topics, "item")]
-    items = items.assign(item=parts[0].str.cat(parts[1:], sep="/"))
-    return items.assign(cluster=items["item"]) if roles.get("cluster") == roles["item"] else items
+    names = parts[0].str.cat(parts[1:], sep="/")
+    if roles.get("cluster") == roles["item"]:
+        items = items.assign(cluster=names)
+    return items if topics == ["topic"] else items.assign(item=names)
 
 
 def _numbers_of_repeats(items):

@@ -16,6 +16,7 @@ from skbench.readers._json import (
     beginning,
     decoded,
     open_bytes,
+    open_text,
     optional,
     read_json_table,
 )
@@ -29,6 +30,8 @@ READABLE = "Give a .csv or .tsv file (.gz, .bz2, .xz, .zst allowed), a .parquet 
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+_UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")
+_CLOSE_IT = "Close the quote, or double it where it is part of the text"
 _SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
 _ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
 _AS_TEXT = {**_ENCODING, "dtype": str, "na_filter": False}
@@ -101,6 +104,8 @@ def _reason(path, error):
     if isinstance(error, UnicodeDecodeError):
         return f"{_wrong_byte(path)}. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
     reason = " ".join(str(error).split())
+    if found := _UNCLOSED.search(reason):
+        return f"the quote that opens near line {int(found[1]) + 1} does not close. {_CLOSE_IT}."
     found = _TOO_LONG.search(reason)
     if found is None:
         return reason
@@ -158,17 +163,52 @@ def _read_text(path, separator, label_columns, bad):
     for name in numbers:
         frame[name] = _as_written(texts[name])
     frame = frame.drop(columns=names[len(columns) :])
+    swallowed = _swallowed_rows(frame, separator)
+    for cell in swallowed.values():
+        start = cell.split("\n")[0][:40]
+        reason = f"the quote before {start!r} closes rows later, so that its cell holds them"
+        bad.refuse(path, _line_of(path, cell), f"{reason}. {_CLOSE_IT}")
+    frame = frame.drop(index=[*swallowed]).reset_index(drop=True)
     if bad.skip:
+        texts = texts.drop(index=[*swallowed]).reset_index(drop=True)
         frame = _without_foreign_letters(frame, texts, path, bad)
     decimals = [] if separator == "," else _with_decimal_points(frame, labels)
     notes = [f"decimal commas, read as points: {listed(decimals, most=6)}"] if decimals else []
     return frame, notes
 
 
+def _swallowed_rows(frame, separator):
+    """Cells that hold rows of the table, for want of a quote, by their row.
+
+    Their lines have as many separators as rows have, and cells that stand elsewhere in the column.
+    """
+    n, found = len(frame.columns) - 1, {}
+    for place, name in enumerate(frame.columns):
+        if pd.api.types.is_numeric_dtype(frame[name]):
+            continue
+        cells = frame[name].dropna().astype(str)
+        for row, cell in cells[cells.str.contains("\n", regex=False)].items():
+            first, *lines, last = (line.split(separator) for line in cell.split("\n"))
+            like_rows = len(first) == n - place + 1 and all(len(line) == n + 1 for line in lines)
+            if like_rows and len(last) <= n + 1:
+                known = [*zip(frame.columns[place + 1 :], first[1:], strict=True)]
+                known += zip(frame.columns, last[:-1], strict=False)
+                others = frame.drop(index=row)
+                if any((others[column].astype(str) == part).any() for column, part in known):
+                    found[row] = cell
+    return found
+
+
+def _line_of(path, cell):
+    """The line in which a quoted cell begins."""
+    with open_bytes(path) as file:
+        return 1 + file.read().partition(b'"' + cell.split("\n")[0].encode())[0].count(b"\n")
+
+
 def _header(path, separator):
     """The separator the extension promises, or the one the header line shows, and its cells."""
     for candidate in (separator, ";", "\t", ",", separator):
-        with open_bytes(path) as file:
+        with open_text(path) as file:
             row = pd.read_csv(file, sep=candidate, header=None, nrows=1, **_AS_TEXT)
         header = row.iloc[0].tolist()
         if len(header) > 1:
@@ -183,12 +223,12 @@ def _header(path, separator):
 
 def _all_rows_end_in(path, separator):
     """Whether all rows have one cell more than the header, which is empty."""
-    with open_bytes(path) as file:
+    with open_text(path) as file:
         first = pd.read_csv(file, sep=separator, **_ENCODING, nrows=1)
     # pandas takes cells beyond the header for an index, by their number.
     if isinstance(first.index, pd.RangeIndex) or first.index.nlevels > 1:
         return False
-    with open_bytes(path) as file:
+    with open_text(path) as file:
         lines = re.sub(rb'"[^"]*"', b"", file.read()).splitlines()
     _, *rows = (line for line in lines if line.strip())
     return all(row.endswith(separator.encode()) for row in rows)
@@ -198,7 +238,7 @@ def _parsed(path, bad, **how):
     """A table of a text file, and which lines are too long: they are refused or counted."""
     how["encoding_errors"] = "replace" if bad.skip else "strict"
     how["on_bad_lines"] = "warn" if bad.skip else "error"
-    with open_bytes(path) as file, warnings.catch_warnings(record=True) as caught:
+    with open_text(path) as file, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
         frame = pd.read_csv(
             file, encoding="utf-8-sig", keep_default_na=False, low_memory=False, **how

@@ -42,8 +42,10 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     named = {role: options.pop(role) for role in ("model_a", "model_b", "winner")}
     with in_one_line():
         from skbench.comparison import BradleyTerry
+        from skbench.items import roles
 
         rows, models, outcome = _votes(file, cluster=cluster, **named)
+        roles.check_exist(options["covariates"] or [], rows.columns, "covariates=")
         with working("ranking"):
             model = BradleyTerry(*models, **options)
             model.fit(rows, outcome, cluster=None if cluster is None else rows[cluster])

@@ -74,11 +74,17 @@ def main(args=None):
     commands = click.version_option(__version__, prog_name="skbench")(
         Commands("skbench", help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
     )
-    commands.main(args, prog_name="skbench")
+    try:
+        commands.main(args, prog_name="skbench")
+    except OSError as error:  # stdout, beyond what commands write themselves
+        sys.exit(f"skbench: {error}")
 
 
 class _Unread(io.FileIO):
-    """A pipe that swallows what is written after its reader has gone, as after ``| head -1``."""
+    """A pipe that swallows what is written after its reader has gone, as after ``| head -1``.
+
+    Of stderr, whatever is in its way: the results do not wait for notes.
+    """
 
     def write(self, data):
         try:
@@ -87,8 +93,8 @@ class _Unread(io.FileIO):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())  # what is left to write must not fail again
             os.close(nowhere)
-            if not isinstance(error, BrokenPipeError):
-                raise
+            if not isinstance(error, BrokenPipeError) and self.fileno() != 2:
+                raise OSError(f"Cannot write the output: {error.strerror}.") from error
             return len(data)
 
 

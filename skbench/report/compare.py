@@ -90,8 +90,8 @@ def _read(file, a, b, by, roles, missing):
     names = [str(name) for (name,) in models]
     if names[0] == names[1]:
         names = [f"{names[0]} ({path})" for path in (file, a)]
-    alike = reading.with_same_ids(first, second)
-    sides = [reading.with_models(*side) for side in zip(alike, names, strict=True)]
+    sides = map(reading.with_models, (first, second), names)
+    sides = list(sides)
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     both = first._replace(
         items=pd.concat([rows.items for rows in sides], ignore_index=True),

@@ -111,7 +111,7 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,
-            "items": 0 if unrelated and len(board) > 1 else items["item"].nunique(),
+            "items": 0 if unrelated and len(board) > 1 else reading.n_items(items),
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),

@@ -1,18 +1,19 @@
 """The forms in which commands print what they found: for people, for programs, for papers."""
 
+import csv
 import functools
 import json
 import math
-import sys
 
 import click
 
 from skbench import __version__
-from skbench.report.terminal import print_notes, visible
+from skbench._numbers import visible
+from skbench.report.terminal import print_notes
 from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell starts with that is run
+_FORMULA = ("=", "+", "-", "@")  # what a cell starts with that is run
 
 
 def format_options(command):
@@ -55,7 +56,8 @@ def show(form, table, document, frame=None):
     elif form == "json":
         print_json(document)
     elif form == "csv":
-        print_data(as_csv(frame))
+        is_safe = click.get_current_context().params.get("escape_formulas", False)
+        print_data(as_csv(frame, is_safe).removesuffix("\n"))
     else:
         print_data(as_markdown(table) if form == "markdown" else as_latex(table))
 
@@ -93,21 +95,31 @@ def _plain(value):
     return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
-def as_csv(frame):
-    """Rows as CSV; lists in one cell, and on demand nothing that a spreadsheet runs."""
-    frame = frame.map(lambda cell: " ".join(cell) if isinstance(cell, list) else cell)
-    if click.get_current_context().params.get("escape_formulas"):
-        frame = frame.map(_no_formula).rename(columns=_no_formula)
-    return frame.to_csv(index=False, lineterminator="\n").removesuffix("\n")
+def as_csv(frame, is_safe):
+    """A line for each row: lists in one cell, control characters shown.
+
+    If it is to be safe, formulas are text, and what a spreadsheet may split at is quoted.
+    """
+
+    def written(cell):
+        text = " ".join(cell) if isinstance(cell, list) else cell
+        text = visible(text) if isinstance(text, str) else text
+        return f"'{text}" if is_safe and isinstance(text, str) and _is_run(text) else text
+
+    frame = frame.map(written).rename(columns=written)
+    return quoted(frame) if is_safe else frame.to_csv(index=False, lineterminator="\n")
 
 
-def _no_formula(value):
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def quoted(frame):
+    """Rows as CSV with all text in quotes, which is read as it was, whatever it holds."""
+    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
+def _is_run(text):
+    return text.lstrip().startswith(_FORMULA)
 
 
 def print_data(text):
-    """Print for programs; on a terminal control characters of names are shown, not sent."""
+    """Print for programs, after the notes."""
     print_notes()
-    if sys.stdout.isatty():
-        text = "\n".join(map(visible, text.split("\n")))
-    click.echo(text, color=True)  # else it would take colors out of names
+    click.echo(text)

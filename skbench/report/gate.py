@@ -1,12 +1,11 @@
 """`skbench gate`: may the new results take the place of the old ones?"""
 
 import sys
-from pathlib import Path
 
 import click
 
 from skbench._files import write_whole
-from skbench.report.formats import form_option, print_data, show
+from skbench.report.formats import form_option, print_data, quoted, show
 from skbench.report.loaded_later import pasts, reading, tables
 from skbench.report.options import (
     Names,
@@ -45,7 +44,9 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
 )
-@file_option("--save-baseline", "Store NEW as the next baseline, if it passes.", "FILE.csv")
+@file_option(
+    "--save-baseline", "Store NEW as the next baseline, if it passes.", "FILE.csv", (".csv",)
+)
 @form_option("json", "markdown")
 def gate(old, new, margin, undecided, save_baseline, form, **options):
     """Pass, fail or leave undecided: results NEW against a baseline OLD.
@@ -58,8 +59,6 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
 
     Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
     """
-    if save_baseline and Path(save_baseline).suffix != ".csv":
-        raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
         outcome = result.verdict
@@ -93,7 +92,7 @@ def _document(result):
         "models": models,
         "pairs": [pair | {"n_items": result.n_items}],
         "topics": topics,
-        "items": [] if items is None else items.reset_index(),
+        "items": [] if items is None else tables.item_rows(items),
     }
 
 
@@ -111,7 +110,6 @@ def _decided(old, new, margin, options):
     reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
-    rows_old, rows_new = reading.with_same_ids(rows_old, rows_new)
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns(rows_old, rows_new, by)
@@ -123,11 +121,10 @@ def _decided(old, new, margin, options):
     both = rows_new._replace(items=items)
     settings["bounds"] = known_range = reading.score_range(both, bounds)
     if not settings["relative"]:
-        margin = in_unit(margin, known_range)
+        margin = in_unit(margin, known_range, "--margin")
     settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
-        items = reading.ids_as_in(bank.items_, items)
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
         if "topic" in items:
             items["topic"] = pasts.as_in(items["topic"], bank.topics_)
@@ -168,5 +165,5 @@ def _columns(rows_old, rows_new, by):
 def _store(rows, path):
     """Write a baseline that `skbench gate` reads again."""
     kept = [name for name in _KEPT if name in rows]
-    write_whole(path, rows[kept].to_csv(index=False, lineterminator="\n"))
+    write_whole(path, quoted(rows[kept]))
     say(f"baseline: {path}")

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import visible
 from skbench.report import tables
-from skbench.report.terminal import visible
 
 _EXACT = 2**53  # beyond which whole numbers are not
 

@@ -37,7 +37,7 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
     """
     if card and bounds is not None:
         raise click.UsageError("--bounds has no meaning with --card.")
-    if not card and first:
+    if not card and first is not None:
         raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")

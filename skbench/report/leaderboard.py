@@ -20,7 +20,7 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 @model_options
 @click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
 @click.option(
-    "--n-runs", type=click.IntRange(2), default=10, show_default=True, help="Runs behind each mean."
+    "--n-runs", type=click.IntRange(2), help="With --half-width: runs behind each mean.  [10]"
 )
 @population_option
 @plot_option
@@ -50,6 +50,8 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         "--topics": topics, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot,
         "--population": asked,
     }  # fmt: skip
+    if n_runs is not None and half_width is None:
+        raise click.UsageError("--n-runs goes with --half-width.")
     with in_one_line():
         if half_width is not None:
             _refuse_options(of_items)
@@ -58,7 +60,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         rows, columns = reading.read_models(file, topics, options, missing, whole_sets=True)
         if "euroeval" in rows.formats:
             _refuse_options(of_items)
-            return rank_scores.show_rank_scores(form, rows.items, None, n_runs, confidence_level)
+            return rank_scores.show_rank_scores(form, rows.items, None, None, confidence_level)
         known_range = reading.score_range(rows, bounds)
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, topics, options, known_range)
@@ -141,7 +143,7 @@ def board_table(board, frame, size):
 
 def _size(items, columns):
     counted = understanding.counted
-    size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
+    size = counted(reading.n_items(items), "item")
     if columns["by"]:
         size += f" of {counted(_n_topics(items, columns), 'topic')}"
     if columns["cluster"] == "cluster":

@@ -34,24 +34,32 @@ class Output(click.ParamType):
 
     name = "file"
 
+    def __init__(self, suffixes=()):
+        self.suffixes = suffixes
+
     def convert(self, value, param, ctx):
         """The path as it was typed."""
-        path, wrong = Path(os.path.realpath(value)), None
-        if path.is_dir():
+        if not value or "\0" in value:
+            self.fail(f"{value!r} is no name of a file.", param, ctx)
+        if self.suffixes and Path(value).suffix not in self.suffixes:
+            self.fail(f"{value!r} does not end in {', '.join(filter(None, self.suffixes))}.")
+        folder, wrong = Path(os.path.realpath(value)).parent, None
+        is_there = os.path.exists(value)  # of /dev/stdout, the real path may not be
+        if os.path.isdir(value):
             wrong = "it is a folder. Name a file in it."
-        elif not path.parent.is_dir():
-            wrong = f"there is no folder {str(path.parent)!r}. Make it first, or name another."
-        elif not os.access(path if path.exists() else path.parent, os.W_OK):
-            what = "file" if path.exists() else f"folder {str(path.parent)!r}"
+        elif not is_there and not folder.is_dir():
+            wrong = f"there is no folder {str(folder)!r}. Make it first, or name another."
+        elif not os.access(value if is_there else folder, os.W_OK):
+            what = "file" if is_there else f"folder {str(folder)!r}"
             wrong = f"the {what} cannot be written to. Name another."
         if wrong is not None:
             raise DataError(f"{param.opts[-1]} {value}: {wrong}")
         return value
 
 
-def file_option(name, help_text, metavar=None):
-    """An option that names a file to write."""
-    return click.option(name, type=Output(), metavar=metavar, help=help_text)
+def file_option(name, help_text, metavar=None, suffixes=()):
+    """An option that names a file to write, which ends in one of these."""
+    return click.option(name, type=Output(suffixes), metavar=metavar, help=help_text)
 
 
 def number_option(name, help_text, kind=None):
@@ -64,12 +72,12 @@ class Percent(float):
 
 
 class Share(click.ParamType):
-    """A number strictly between low and high, or a share in percent."""
+    """A number between low and high, and neither of them unless told so, or a share in percent."""
 
     name = "number"
 
-    def __init__(self, low=-math.inf, high=math.inf):
-        self.low, self.high = low, high
+    def __init__(self, low=-math.inf, high=math.inf, closed=False):
+        self.low, self.high, self.closed = low, high, closed
 
     def convert(self, value, param, ctx):
         """3% is 0.03, and 70 is a slip where 70% is meant."""
@@ -78,21 +86,34 @@ class Share(click.ParamType):
             share = Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
         except ValueError:
             self.fail(f"{value!r} is no number. Write 0.03 or 3%.", param, ctx)
-        if not self.low < share < self.high:
+        is_end = self.closed and share in (self.low, self.high)
+        if not math.isfinite(share) or not (self.low < share < self.high or is_end):
             needed = "a finite number"
             if math.isfinite(self.high):
-                needed = f"strictly between {self.low:g} and {self.high:g}"
+                how = "" if self.closed else "strictly "
+                needed = f"{how}between {self.low:g} and {self.high:g}"
             elif math.isfinite(self.low):
-                needed += f" above {self.low:g}"
+                needed += f" {'of at least' if self.closed else 'above'} {self.low:g}"
             slip = self.high == 1 and 1 < share < 100
             hint = f" Write {share / 100:g} or {share:g}%." if slip else ""
             self.fail(f"{value} is not {needed}.{hint}", param, ctx)
         return value if isinstance(value, float) else share
 
 
-def in_unit(share, known_range):
-    """A share in score units: one in percent, of scores from 0 to 100, is in points."""
-    return 100 * share if isinstance(share, Percent) and known_range == (0.0, 100.0) else share
+def in_unit(share, known_range, option, is_score=False):
+    """A difference of scores, or a score, in their unit, which is refused where none can be so.
+
+    One in percent, of scores from 0 to 100, is in points.
+    """
+    if share is None or known_range is None:
+        return share
+    low, high = known_range
+    value = 100 * share if isinstance(share, Percent) and known_range == (0.0, 100.0) else share
+    if not (low <= value <= high if is_score else abs(value) <= high - low):
+        raise DataError(
+            f"{option} {value:g}: scores are from {low:g} to {high:g}. Give {option} in their unit."
+        )
+    return value
 
 
 _READING = (
@@ -162,7 +183,8 @@ features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
 )
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).")
+_PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).", suffixes=_PICTURES)
 _MISSING = choice_option(
     "--missing",
     "What an item is that a model did not answer: not asked, wrong, or an error.",

@@ -7,13 +7,14 @@ import numpy as np
 
 from skbench import __version__
 from skbench._files import write_whole
-from skbench._numbers import number, score_form
+from skbench._numbers import number, score_form, visible
 from skbench.containers import LISTED
 from skbench.report import items_page, tables
+from skbench.report.formats import as_csv
 from skbench.report.headline import facts, headline
 from skbench.report.sections import GROUP_COLUMNS, ranking
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import DataError, say, visible
+from skbench.report.terminal import DataError, say
 
 SHADES = 9  # of the heat map; the template has their colors
 MOST_BYTES = 5_000_000  # of a page
@@ -29,13 +30,13 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 def write(path, findings, about, verdicts):
     """Write the page, whole or not at all, and beside it each table that it cannot hold."""
-    path = Path(os.path.realpath(path))
-    text, left_out = rendered(findings, about, verdicts, path.stem)
-    if left_out and path.exists() and not path.is_file():
+    real = Path(os.path.realpath(path))
+    text, left_out = rendered(findings, about, verdicts, real.stem)
+    if left_out and os.path.exists(path) and not real.is_file():
         raise DataError(f"The page cannot hold all {' and '.join(left_out)}: name a regular file.")
     for name, table in left_out.items():
-        beside = _beside(path.stem, name)
-        write_whole(path.with_name(beside), table.to_csv(index=False, lineterminator="\n"))
+        beside = _beside(real.stem, name)
+        write_whole(real.with_name(beside), as_csv(table, is_safe=True))
         say(f"all {name}, more than the page can hold: {beside}")
     write_whole(path, text)
 

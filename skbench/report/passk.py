@@ -60,7 +60,7 @@ def passk(
             "method": found.method,
             "groups": frame,
             "pairs": [] if pair is None else tables.pair_rows(pair),
-            "items": reliability.reset_index().astype({"model": str}) if flaky else [],
+            "items": tables.item_rows(reliability) if flaky else [],
         }
         show(form, Table(columns, notes=notes), document, frame)
 

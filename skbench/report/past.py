@@ -109,6 +109,8 @@ def read_bank(paths, file, by=None, roles=None, new=()):
     from skbench.bank import ItemBank
 
     if file is not None:
+        if not Path(file).is_file():
+            raise DataError(f"--bank: there is no file {file!r}.")
         try:
             bank = ItemBank.load(file)
         except ValueError as error:
@@ -163,13 +165,11 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     bank = read_bank(paths, file, by, roles, items["model"].unique())
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")
-    items = reading.ids_as_in(bank.items_, items)
     items = items.assign(item=as_in(items["item"], bank.items_["item"]))
-    if topics:
+    no_topics = list(bank.topics_) == ["all"]
+    if topics and not no_topics:
         items = items.assign(topic=_one_topic(items, topics, bank))
-    keys = [name for name in ("topic", "item") if name in items]
-    if list(bank.topics_) == ["all"]:
-        items, keys = items.assign(topic="all"), ["item"]
+    keys = ["item"] if no_topics else reading.item_key(items)
     both = bank.items_[keys].drop_duplicates()
     asked = items[keys].drop_duplicates()
     # Numbers and text cannot be merged.
@@ -182,6 +182,7 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
             "topics (--by), or leave topics out."
         )
     fitted = UnitLevelModel(bank, bounds=known_range).fit(items, items["score"])
+    items = items.assign(topic="all") if no_topics else items
     lacking = len(asked) - known
     told = f"; {lacking} items asked are not among them" if lacking else ""
     say(

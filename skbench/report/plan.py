@@ -22,7 +22,7 @@ from skbench.report.terminal import DataError, in_one_line, say
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 _POSITIVE = Share(0)
-_SIGNED = click.FloatRange(-1, 1)
+_SIGNED = Share(-1, 1, closed=True)
 
 
 @click.command()
@@ -45,8 +45,10 @@ _SIGNED = click.FloatRange(-1, 1)
 )
 @number_option("--std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
 @number_option("--correlation", "Of the models' scores over items; not given: several.", _SIGNED)
-@number_option("--noise", "Variance of a model's repeated answers to an item.", click.FloatRange(0))
-@number_option("--cluster-size", "Items per cluster.", click.FloatRange(1))
+@number_option(
+    "--noise", "Variance of a model's repeated answers to an item.", Share(0, closed=True)
+)
+@number_option("--cluster-size", "Items per cluster.", Share(1, closed=True))
 @number_option("--icc", "Correlation of differences within a cluster.", _SIGNED)
 @reading_options
 @past_options
@@ -82,7 +84,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
         return plan_bank.plan_with_bank(*earlier, options, **new, level=confidence_level, form=form)
     for name in (name for name, value in new.items() if value is not None):
         raise click.UsageError(f"--{name.replace('_', '-')} needs --past or --bank.")
-    _check_usage(file, effect, items, repeats, guesses)
+    _check_usage(file, effect, items, repeats, guesses, options)
     goal = {"power": power, "confidence_level": confidence_level}
     with in_one_line():
         if file is None:
@@ -102,7 +104,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
         show(form, _table(head, rows, effect, items, goal), document)
 
 
-def _check_usage(file, effect, items, repeats, guesses):
+def _check_usage(file, effect, items, repeats, guesses, reading):
     if (effect is None) == (items is None):
         raise click.UsageError("Give --effect or --items, one of the two.")
     given = [f"--{name.replace('_', '-')}" for name in _GUESSES if guesses[name] is not None]
@@ -110,6 +112,8 @@ def _check_usage(file, effect, items, repeats, guesses):
         if given:
             raise click.UsageError(f"{given[0]} has no meaning with FILE, which shows it.")
         return
+    for name in (name for name, value in reading.items() if value or value == ""):
+        raise click.UsageError(f"--{name.replace('_', '-')} needs FILE.")
     if (guesses["accuracy"] is None) == (guesses["std"] is None):
         raise click.UsageError("Give --accuracy or --std, one of the two, or a FILE.")
     if (guesses["cluster_size"] is None) != (guesses["icc"] is None):
@@ -202,7 +206,7 @@ def _measured(file, a, b, roles, repeats):
     if repeats is not None and math.isnan(noise):
         raise DataError("--repeats cannot be planned: the file has one answer per item.")
     in_clusters = columns["cluster"] == "cluster"
-    answers = round(items.groupby(["model", "item"]).size().mean())
+    answers = round(items.groupby(reading.item_key(items, "model")).size().mean())
     row = {
         "correlation": float(result.correlation[0]),
         "omega2": float(result.omega2[0]),
@@ -210,9 +214,7 @@ def _measured(file, a, b, roles, repeats):
         "sigma2_b": 0.0 if math.isnan(noise) else noise / 2,
         "n_repeats": repeats or answers,
         "design_effect": 1.0,
-        "cluster_size": items["item"].nunique() / items["cluster"].nunique()
-        if in_clusters
-        else 1.0,
+        "cluster_size": reading.n_items(items) / items["cluster"].nunique() if in_clusters else 1.0,
         "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
@@ -226,7 +228,7 @@ def _in_unit(effect, unit):
     small = effect is not None and abs(effect) < 1 and not isinstance(effect, Percent)
     if unit == (0.0, 100.0) and small:
         say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
-    return in_unit(effect, unit)
+    return in_unit(effect, unit, "--effect")
 
 
 def _on_repeats(repeats):

@@ -3,7 +3,7 @@
 import click
 
 from skbench._files import write_whole
-from skbench.report.formats import show
+from skbench.report.formats import quoted, show
 from skbench.report.past import read_bank
 from skbench.report.table import Column, Table
 from skbench.report.terminal import in_one_line, say, working
@@ -30,7 +30,7 @@ def plan_with_bank(paths, file, roles, half_width, choose, output, seed, level, 
             needed = {name: items_needed(bank, half_width, name, **how) for name in _LEVELS}
         if choose is not None:
             chosen = choose_items(bank, choose, random_state=seed)
-            write_whole(output, chosen.to_csv(index=False, lineterminator="\n"))
+            write_whole(output, quoted(chosen))
             say(f"{len(chosen)} items to ask: {output}")
         table = _table(bank, needed, half_width, level)
         show(form, table, _document(bank, needed, half_width))

@@ -35,7 +35,7 @@ def show_rank_scores(form, rows, half_width, n_runs, confidence_level):
         ranking.fit(rows)
     else:
         require_columns(rows.columns, [half_width], "FILE")
-        ranking.fit(rows, rows["score"], half_width=rows[half_width], n_runs=n_runs)
+        ranking.fit(rows, rows["score"], half_width=rows[half_width], n_runs=n_runs or 10)
     sets = ranking.rank_sets(confidence_level)
     names = {"low": "rank_low", "high": "rank_high", "best": "may_be_best", "score": "value"}
     frame = tables.labeled_rows(sets.rename(columns=names).rename_axis("model"))

@@ -10,6 +10,7 @@ from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within
 from skbench.report.terminal import DataError, command_with, say
+from skbench.report.understanding import item_key
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
@@ -60,7 +61,7 @@ def _with_repeats_averaged(rows):
     """One row per model and item, where clusters hold several items that were repeated."""
     say("repeats: averaged, item by item, since clusters hold several items")
     items = rows.items.drop(columns="repeat", errors="ignore")
-    keys = [name for name in ("model", "item") if name in items]
+    keys = item_key(items, "model")
     how = {name: "mean" if name == "score" else "first" for name in items if name not in keys}
     items = items.groupby(keys, sort=False, as_index=False).agg(how)[list(items)]
     return rows._replace(items=items)
@@ -91,39 +92,9 @@ def with_models(rows, change):
     return rows._replace(**{name: frame.assign(model=change) for name, frame in known.items()})
 
 
-def with_same_ids(first, second):
-    """Rows of two files, with the topic in front of ids in both where it is so in one.
-
-    Reading puts it there where ids start again in every topic, which one topic cannot show.
-    """
-    for rows, other in ((first, second), (second, first)):
-        frames = {name: getattr(rows, name) for name in ("items", "blank")}
-        known = {name: frame for name, frame in frames.items() if frame is not None}
-        if not _topic_in_front(rows.items):
-            known = {name: ids_as_in(other.items, frame) for name, frame in known.items()}
-        yield rows._replace(**known)
-
-
-def ids_as_in(known, items):
-    """The items, with or without the topic in front of ids, as the known items have it."""
-    is_in_front = _topic_in_front(items)
-    if "topic" not in items or is_in_front == _topic_in_front(known):
-        return items
-    topics, ids = items["topic"].astype(str), items["item"].astype(str)
-    if not is_in_front:
-        return items.assign(item=topics + "/" + ids)
-    if not topics.isin(known["topic"].astype(str)).any():
-        return items  # without topics ids would be of several items
-    pairs = zip(topics, ids, strict=True)
-    return items.assign(item=[name.removeprefix(f"{topic}/") for topic, name in pairs])
-
-
-def _topic_in_front(items):
-    """Whether every id begins with its topic."""
-    if not {"topic", "item"} <= set(items):
-        return False
-    pairs = items[["topic", "item"]].drop_duplicates().astype(str)
-    return all(item.startswith(f"{topic}/") for topic, item in pairs.itertuples(index=False))
+def n_items(items):
+    """How many items there are."""
+    return len(items[item_key(items)].drop_duplicates())
 
 
 def with_missing(rows, missing):
@@ -153,9 +124,10 @@ def _absent(rows):
         return blank
     known = pd.concat([items, blank], ignore_index=True)
     of_an_answer = ["model", "score", "repeat", "confidence"]
-    asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates("item")
+    key = item_key(items)
+    asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates(key)
     grid = items[["model"]].drop_duplicates().merge(asked, how="cross")
-    pairs, answered = (pd.MultiIndex.from_frame(x[["model", "item"]]) for x in (grid, known))
+    pairs, answered = (pd.MultiIndex.from_frame(x[["model", *key]]) for x in (grid, known))
     return pd.concat([blank, grid[~pairs.isin(answered)]], ignore_index=True)
 
 

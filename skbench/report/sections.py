@@ -1,11 +1,11 @@
 """A report as sections with tables: on the terminal, in Markdown, and its tables in LaTeX."""
 
-import os
 from typing import NamedTuple
 
 import click
 import numpy as np
 
+from skbench._files import append_whole
 from skbench._numbers import number, score_form
 from skbench.report import tables
 from skbench.report.headline import facts, headline
@@ -69,10 +69,7 @@ def write_summary(path, findings, about, verdicts):
     """Add all but pairs and groups to the page of a CI job, a file of Markdown."""
     short = [s for s in sections(findings) if s.heading not in ("Pairs", *_GROUP_HEADINGS)]
     text = "\n\n".join([*_head(findings, about, verdicts), *_told(short)])
-    # Other steps of the job write to the same file: it is added to in one go, not replaced.
-    with open(path, "ab", buffering=0) as file:
-        file.write(f"{text}\n\n".encode())
-        os.fsync(file.fileno())
+    append_whole(path, f"{text}\n\n")  # other steps of the job write to the same file
     say(f"summary: {path}")
 
 

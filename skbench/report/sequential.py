@@ -37,9 +37,10 @@ GO_ON = 4  # exit code; 0 says stop
 def sequential(file, a, b, state, bounds, form, **options):
     """May the run stop? Verdicts on A and B that hold however often one looks.
 
-    FILE holds the items so far, in the order in which they were run, which must be random.
-    Look again whenever it has grown: A against B, or the mean of one model against
-    --target or until --width. With --state the narrowest ends of all looks are kept.
+    FILE holds all items so far, which were run in random order. Look again whenever it has
+    grown: A against B, or the mean of one model against --target or until --width. With
+    --state the items of earlier looks and their narrowest ends are kept. Items are known by
+    topic and id: FILE may be in any order, but no item may be gone or have another score.
 
     Exit codes: 0 stop (decided, or futile), 4 go on, 1 error, 2 mistyped.
     """
@@ -51,12 +52,17 @@ def sequential(file, a, b, state, bounds, form, **options):
         if settings.pop(name) is not None:
             raise click.UsageError(f"--{name} is for {'one model' if b else 'two models'}.")
     with in_one_line():
-        scores, known = _scores(file, [name for name in (a, b) if name], bounds, options)
+        scores, known = _scores(
+            file, [name for name in (a, b) if name is not None], bounds, options
+        )
         for name in {"target", "width", "margin"} & set(settings):
-            settings[name] = in_unit(settings[name], known)
+            settings[name] = in_unit(settings[name], known, f"--{name}", name == "target")
         running = _running(state, list(scores.columns), known, settings)
-        new = scores.iloc[running.n_items :]
-        result = running.update(*new.to_numpy().T) if len(new) else running.result
+        try:
+            result = running.catch_up(*scores.to_numpy().T, items=scores.index)
+        except ValueError as error:
+            before = "" if state is None else f" does not go on from {state!r}"
+            raise DataError(f"{file!r}{before}: {error}") from error
         if state is not None:
             running.save(state)
         names = [str(name) for name in scores.columns]
@@ -85,9 +91,10 @@ def _running(state, names, bounds, settings):
     own = {"names": tuple(map(str, names))} if len(names) == 2 else {}
     given = {"bounds": bounds} | own | settings
     fresh = kind(**given)
-    if state is None or not Path(state).exists():
+    try:
+        found = fresh if state is None else kind.load(state)
+    except FileNotFoundError:
         return fresh
-    found = kind.load(state)
     for name in given:
         if getattr(found, name) != getattr(fresh, name):
             raise DataError(
@@ -115,9 +122,9 @@ def _scores(file, wanted, bounds, roles):
     if len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
-    keys = [name for name in ("topic", "item") if name in items]
+    keys = [*reading.item_key(items), "model"]
     items = items[items["model"].isin(chosen)]
-    cells = items.assign(place=np.arange(len(items))).groupby([*keys, "model"], sort=False)
+    cells = items.assign(place=np.arange(len(items))).groupby(keys, sort=False)
     table = cells.agg(score=("score", "mean"), place=("place", "min")).unstack("model").dropna()
     if table.empty or table["score"].shape[1] < len(chosen):
         raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")

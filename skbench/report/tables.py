@@ -109,6 +109,16 @@ def labeled_rows(frame):
     return pd.concat([named, frame.reset_index(drop=True)], axis=1)
 
 
+def item_rows(frame):
+    """The same of items, whose ids stay as they are."""
+    labels = frame.index.to_frame(index=False)
+    others = labels.drop(columns="item")
+    if others.columns.empty:
+        return frame.reset_index()
+    rows = labeled_rows(frame.set_axis(pd.MultiIndex.from_frame(others)))
+    return rows.assign(item=labels["item"])
+
+
 def group_table(rows, names=ESTIMATES, labels=("model", "topic"), **about):
     """The groups for people, with what these columns are called; without what no group has."""
     form = score_form(rows["direct"])

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from skbench import _progress
 from skbench._files import write_whole
+from skbench._numbers import visible
 from skbench._undecided import Undecided
 from skbench.report.wording import as_option, in_options
 
@@ -36,10 +37,6 @@ _SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|pi
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
-# Characters that move the cursor, color, ring, delete, or turn the direction of the text.
-_CONTROLS = [*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F]
-_CONTROLS += [*range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-_SHOWN = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS}
 
 
 class DataError(click.ClickException):
@@ -158,15 +155,6 @@ def one_line(text):
 
 def _unbroken(text):
     return visible(" ".join(str(text).split()))
-
-
-def visible(text):
-    """The text with its control characters as escapes: a terminal shows and does not obey them.
-
-    >>> print(visible("a\x1b[31mb"))
-    a\\x1b[31mb
-    """
-    return str(text).translate(_SHOWN)
 
 
 @contextmanager

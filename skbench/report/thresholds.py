@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from skbench._numbers import number, score_form
 from skbench.report.options import in_unit
-from skbench.report.terminal import DataError
 
 
 class Verdict(NamedTuple):
@@ -19,14 +18,8 @@ def verdicts(findings, known_range, fail_under, fail_if_worse_than):
     """What became of the thresholds that were set."""
     found = []
     if fail_under is not None:
-        fail_under = in_unit(fail_under, known_range)
-        low, high = known_range or (fail_under, fail_under)
-        if not low <= fail_under <= high:
-            raise DataError(
-                f"--fail-under {fail_under:g}: scores are from {low:g} to {high:g}. Give the limit "
-                "in their unit."
-            )
-        found.append(_under(findings, fail_under))
+        limit = in_unit(fail_under, known_range, "--fail-under", is_score=True)
+        found.append(_under(findings, limit))
     if fail_if_worse_than is not None:
         found.append(_worse(findings, fail_if_worse_than))
     return found

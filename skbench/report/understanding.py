@@ -17,13 +17,15 @@ def understood(rows):
     from skbench.items.roles import judge_columns
 
     items, topics = rows.items, topic_columns(rows)
-    roles = ("model", "item", "cluster")
+    roles = ("model", "cluster")
     sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
+    sizes["n_items"] = 0
     if rows.columns.get("cluster") == rows.columns.get("item"):
         sizes["n_clusters"] = 0
     repeats, (blank, gaps) = 1, (0.0, [])
     if "item" in items:
-        answer = [name for name in ("model", "item") if name in items]
+        sizes["n_items"] = len(items[item_key(items)].drop_duplicates())
+        answer = item_key(items, "model")
         repeats, (blank, gaps) = items.groupby(answer, sort=False).size().max(), _gaps(rows, topics)
     humans, judges = judge_columns([name for name in items if name != "score"])
     scores, known_range = _scores(rows)
@@ -85,6 +87,11 @@ def topic_columns(rows):
     return ["topic"] if "topic" in rows.items and len(topics) == 1 else topics
 
 
+def item_key(items, *others):
+    """Columns that identify an item: of the topic, if there is one, and of the item."""
+    return [name for name in (*others, "topic", "item") if name in items]
+
+
 def units_in_doubt(items):
     """A question, where some models or topics look to be scored in percent and others not."""
     from skbench.items.ranges import unlike_units
@@ -115,11 +122,12 @@ def _gaps(rows, topics):
         n_blank = 0 if rows.blank is None else len(rows.blank)
         return n_blank / max(1, len(items) + n_blank), []
     model, models = pd.factorize(items["model"])
-    item, names = pd.factorize(items["item"])
-    answered = np.zeros((len(models), len(names)), dtype=bool)
+    item = items.groupby(item_key(items), sort=False).ngroup().to_numpy()
+    n_items = item.max() + 1
+    answered = np.zeros((len(models), n_items), dtype=bool)
     answered[model, item] = True
     # A part of the map for each topic, or for items that stand together in the file.
-    part = np.arange(len(names)) * min(len(names), _MOST_CELLS) // len(names)
+    part = np.arange(n_items) * min(n_items, _MOST_CELLS) // n_items
     topic = items.groupby(topics, sort=False).ngroup() if topics else np.zeros(1)
     if 0 < topic.max() < _MOST_CELLS:
         part[item] = topic

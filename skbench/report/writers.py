@@ -6,8 +6,8 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from skbench._numbers import visible
 from skbench.report import terminal
-from skbench.report.terminal import visible
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -8,7 +8,14 @@ from skbench._checks import check_by, check_confidence_level, check_within, requ
 from skbench._random import as_generator
 from skbench._types import Bounds, Names, RandomState, Rows
 from skbench.containers import Estimate
-from skbench.items.rows import SCORE, checked_scores, collected, group_labels, opened
+from skbench.items.rows import (
+    SCORE,
+    checked_scores,
+    collected,
+    group_labels,
+    opened,
+    with_item_key,
+)
 from skbench.stats.intervals import means
 from skbench.summaries._sharing import check_single_answers
 
@@ -22,6 +29,7 @@ def betting_estimate(
     *,
     model: str = "model",
     item: str = "item",
+    topic: Names | None = "topic",
     bounds: Bounds = (0, 1),
     confidence_level: float = 0.95,
     random_state: RandomState = None,
@@ -39,6 +47,8 @@ def betting_estimate(
     model, item : str, default="model", "item"
         Columns that name the model and the item, where they are: no item may count
         twice in a group.
+    topic : str or list of str or None, default="topic"
+        Columns of topics, which may be absent, where item ids start again in each.
     bounds : tuple of two floats, default=(0, 1)
         Range in which every score lies by its definition.
     confidence_level : float, default=0.95
@@ -77,12 +87,12 @@ def betting_estimate(
     """
     check_confidence_level(confidence_level)
     by = check_by(by)
-    frame = opened(items)
+    frame, key = with_item_key(opened(items), item, topic, (*by, model))
     names = frame.collect_schema().names()
     require_columns(names, [*by, score])
     frame = checked_scores(frame, by, score)
     if item in names and item not in by:
-        check_single_answers(frame, by, score, model if model in names else None, item)
+        check_single_answers(frame, by, score, model if model in names else None, key)
     rows = collected(frame.select([*by, SCORE]), [*by, SCORE])
     scores = rows[SCORE].to_numpy()
     check_within(f"values of {score!r} lie", scores, bounds)

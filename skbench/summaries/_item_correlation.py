@@ -10,7 +10,14 @@ import pandas as pd
 
 from skbench._checks import check_named, require_columns
 from skbench._types import Names, Rows
-from skbench.items.rows import SCORE, as_frame, checked_scores, refuse_unhashable
+from skbench.items.rows import (
+    SCORE,
+    as_frame,
+    checked_scores,
+    refuse_lists,
+    with_item_key,
+    with_score,
+)
 from skbench.stats.clusters import item_correlation as correlations
 
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
@@ -79,14 +86,21 @@ def item_correlation(
     bob    0.33  1.00
     """
     topic = [topic] if isinstance(topic, str) else list(topic)
-    frame = _in_memory(items)
-    names = [model, *topic, item, *([] if cluster in (None, item) else [cluster])]
+    units = None if cluster in (None, item) else [cluster]
+    require_columns(as_frame(items).collect_schema().names(), topic)
+    frame, key = with_item_key(_in_memory(items), item, topic)
+    names = [model, *key, *(units or [])]
     require_columns(frame.columns, [*names, score])
-    refuse_unhashable(frame, names)
-    frame = checked_scores(frame, [], score)
+    refuse_lists(frame, names)
+    return correlation_of(checked_scores(frame, [], score), model, topic, key, score, units)
+
+
+def correlation_of(frame, model, topic, key, score, units):
+    """`item_correlation` of items with this key, and of units, clusters of them or the items."""
+    frame = with_score(frame, score)
     column, models = _codes(frame, model)
     topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])
-    row = _codes_of_pairs([topic_of_row, _codes(frame, item)[0]])
+    row = _codes_of_pairs([topic_of_row, *(_codes(frame, name)[0] for name in key)])
     shape = row.max() + 1, len(models)
     cell = np.ravel_multi_index((row, column), shape)
     scores = frame[SCORE].to_numpy()
@@ -96,9 +110,9 @@ def item_correlation(
     topic_of_item = np.empty(shape[0], dtype=int)
     topic_of_item[row] = topic_of_row
     of_items = [table.reshape(shape), topic_of_item]
-    if cluster not in (None, item):
+    if units not in (None, key):
         cluster_of_item = np.empty(shape[0], dtype=int)
-        cluster_of_item[row] = _codes_of_pairs([topic_of_row, _codes(frame, cluster)[0]])
+        cluster_of_item[row] = _codes_of_pairs([topic_of_row, _codes(frame, units[0])[0]])
         of_items.append(cluster_of_item)
     matrix = correlations.item_correlation(*of_items)
     names = pd.Index(models, name=model)

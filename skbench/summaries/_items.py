@@ -15,9 +15,15 @@ from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Bounds, Names, Path, Rows
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of
-from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
+from skbench.items.rows import (
+    check_cluster_weight,
+    in_memory,
+    opened,
+    refuse_lists,
+    with_item_key,
+)
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
-from skbench.summaries._item_correlation import item_correlation
+from skbench.summaries._item_correlation import correlation_of
 from skbench.summaries._sharing import assumed_topics, shared_topics
 from skbench.summaries._sums import group_sums
 from skbench.summaries._variance_noise import noise_of_variances
@@ -34,6 +40,7 @@ def summarize_items(
     *,
     model: str = "model",
     item: str | None = "item",
+    topic: Names | None = "topic",
     cluster: str | None = None,
     cluster_weight: Literal["item", "cluster"] = "item",
     variance: Literal["smoothed", "plug-in", "pooled", "agresti", "model"] = "smoothed",
@@ -57,10 +64,13 @@ def summarize_items(
         Column that names the model. Where it is one of `by`, the other columns of
         `by` are the topic.
     item : str or None, default="item"
-        Column of item ids, unique within a model and topic. It shows whether
+        Column of item ids, unique within a topic. It shows whether
         models answered the same items. May be absent, or one of `by`. None: ids are
         not looked at, and models are taken to share the items of a topic; that saves the one
         step whose cost grows with the number of items rather than of groups.
+    topic : str or list of str or None, default="topic"
+        Columns of topics, which may be absent, where item ids start again in each and `by` does not
+        name them. None: ids are unique within `by`.
     cluster : str, default=None
         Column of clusters of dependent items: a passage with several questions,
         or the question itself where it was answered several times. Where no cluster has two
@@ -142,27 +152,28 @@ def summarize_items(
     check_cluster_weight(cluster_weight, cluster)
     by = check_by(by)
     columns, table = _kinds_of_features(features)
-    frame = opened(items)
+    frame, key = with_item_key(opened(items), item, topic, (*by, model))
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
-    refuse_unhashable(frame, [name for name in (*by, item, cluster) if name in names])
+    refuse_lists(frame, [name for name in (*by, *key, cluster) if name in names])
     numbers, texts = _numbers_and_texts(frame, columns, by)
 
-    sums = group_sums(frame, by, score, cluster, numbers)
+    units = cluster and (key if cluster == item else [cluster])
+    sums = group_sums(frame, by, score, units, numbers)
     z, sigma2, n_independent, outcome = _estimates(sums, cluster, cluster_weight, variance)
     texts = item_texts(frame, by, texts, sums.labels)
     model = model if model in names else None
     if item in names and item not in by:  # items that are groups have no ids left
         scanned = isinstance(items, str | PathLike)
-        topics = shared_topics(frame, sums, by, score, model, item, cluster, in_slices=scanned)
+        topics = shared_topics(frame, sums, by, score, model, key, cluster, in_slices=scanned)
         shares = topics is not None and model in by
     else:
         topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
         shares = False
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
-    depends = cluster if outcome == "clustered" else None
-    roles = by, score, model, item if shares else None, depends
+    depends = units if outcome == "clustered" else None
+    roles = by, score, model, key if shares else None, depends
     known = sigma2, n_independent, variance, cluster_weight
     return GroupSummary(
         z=z,
@@ -177,22 +188,23 @@ def summarize_items(
 
 
 def _sampling(frame, sums, roles, outcome, shared, known, bounds):
-    """`Sampling` of the rows; `item` is None where models share no items."""
-    by, score, model, item, cluster = roles
-    noisy, correlates = outcome != "binomial", item is not None
-    rows = _fetched(frame, [*by, score, item, cluster], sums.n.sum(), noisy, correlates)
+    """`Sampling` of the rows; `key` is None where models share no items."""
+    by, score, model, key, units = roles
+    noisy, correlates = outcome != "binomial", key is not None
+    columns = [*by, score, *(key or []), *(units or [])]
+    rows = _fetched(frame, columns, sums.n.sum(), noisy, correlates)
     noise = correlation = None
     if noisy and rows is not None:
-        noise = noise_of_variances(rows, by, score, cluster, *known)
+        noise = noise_of_variances(rows, by, score, units, *known)
     if correlates and rows is not None:
         topics = [name for name in by if name != model]
-        correlation = item_correlation(rows, model, topics, item, score, cluster)
+        correlation = correlation_of(rows, model, topics, key, score, units)
     return Sampling(
         outcome,
         items_shared=shared,
         item_correlation=correlation,
         variance_noise=noise,
-        most_independent=None if cluster is None else int(known[1].max()),
+        most_independent=None if units is None else int(known[1].max()),
         bounds=_bounds(rows, score, bounds) if noisy else None,
     )
 

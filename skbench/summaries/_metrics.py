@@ -8,13 +8,21 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skbench._checks import check_column, check_option, check_same_index, listed, of_one_type, plain
+from skbench._checks import (
+    check_column,
+    check_option,
+    check_same_index,
+    listed,
+    of_one_type,
+    one_column,
+    plain,
+    refuse_unhashable,
+)
 from skbench._types import Table
 from skbench._undecided import Undecided
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.rows import as_frame, refuse_missing, refuse_unhashable
+from skbench.items.rows import as_frame, refuse_lists, refuse_missing
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
 
@@ -98,11 +106,12 @@ def group_metrics(
     """
     check_option("metric", metric, ("accuracy", *_COUNTED, "auc"))
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
-    check_consistent_length(y_true, y_pred, by)
     groups = _grouped(by)
     code, labels = groups.ngroup().to_numpy(), groups.size().index
-    truth, given = (column_or_1d(np.asarray(values)) for values in (y_true, y_pred))
-    rows = pd.DataFrame({"y_true": truth, "y_pred": given})
+    rows = {"y_true": y_true, "y_pred": y_pred}
+    rows = pd.DataFrame({name: one_column(name, values) for name, values in rows.items()})
+    for name in rows:
+        refuse_unhashable(name, rows[name])
     refuse_missing(rows)
     if metric == "auc":
         numbers = _areas(**rows, pos_label=pos_label, code=code)
@@ -124,9 +133,9 @@ def group_metrics(
 def _grouped(by):
     """The groups of the rows, sorted."""
     if not hasattr(by, "columns"):
-        by = pd.DataFrame({getattr(by, "name", None) or "group": column_or_1d(np.asarray(by))})
+        by = pd.DataFrame({getattr(by, "name", None) or "group": one_column("by", by)})
     frame = as_frame(by, eager_only=True)
-    refuse_unhashable(frame, frame.columns)
+    refuse_lists(frame, frame.columns)
     keys = frame.to_pandas()
     refuse_missing(keys)
     return keys.apply(of_one_type).groupby(list(keys), observed=True)

@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.items.rows import checked_scores, collected, deferred
+from skbench.items.rows import any_null, checked_scores, collected, deferred
 
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
 
@@ -22,8 +22,9 @@ class _Counts(NamedTuple):
     missing: bool  # whether an id is missing
 
 
-def shared_topics(frame, sums, by, score, model, item, cluster, *, in_slices):
+def shared_topics(frame, sums, by, score, model, key, cluster, *, in_slices):
     """Topic of each group where several models answered the same items, else None."""
+    item = key[-1]
     frame = deferred(frame)
     candidates = [] if len(by) < 2 else [model] if model in by else by
     most = _ROWS_AT_ONCE if in_slices else None
@@ -31,13 +32,13 @@ def shared_topics(frame, sums, by, score, model, item, cluster, *, in_slices):
     for name in candidates:
         rest = [column for column in by if column != name]
         slices = _slices(frame, sums, rest, most)
-        counts[name] = _counts(slices, [*by, item], [*rest, item], item)
-    keys = _keys_of_answers(by, model, item)
-    if counts and len(keys) == len(by) + 1:
+        counts[name] = _counts(slices, [*by, *key], [*rest, *key], key)
+    keys = _keys_of_answers(by, model, key)
+    if counts and keys == [*by, *key]:
         overall = next(iter(counts.values()))
     else:
-        overall = _counts(_slices(frame, sums, by, most), keys, [*by, item], item)
-    _check_answers(overall, frame, keys, by, score, item, cluster)
+        overall = _counts(_slices(frame, sums, by, most), keys, [*by, *key], key)
+    _check_answers(overall, frame, keys, by, score, key, cluster)
     sharing = [name for name, count in counts.items() if count.answers > 1]
     if not sharing:
         return None
@@ -51,24 +52,25 @@ def shared_topics(frame, sums, by, score, model, item, cluster, *, in_slices):
     return _topic_names(sums.labels, by, sharing[0])
 
 
-def check_single_answers(frame, by, score, model, item):
+def check_single_answers(frame, by, score, model, key):
     """Refuse items that repeat in a group; warn where several models answered them."""
-    frame, keys = deferred(frame), _keys_of_answers(by, model, item)
-    counts = _counts([frame], keys, [*by, item], item)
-    _check_answers(counts, frame, keys, by, score, item, cluster=None)
+    frame, keys = deferred(frame), _keys_of_answers(by, model, key)
+    counts = _counts([frame], keys, [*by, *key], key)
+    _check_answers(counts, frame, keys, by, score, key, cluster=None)
 
 
-def _keys_of_answers(by, model, item):
+def _keys_of_answers(by, model, key):
     # A model that defines no group may have answered what another one answered.
-    return [*by, item] if model is None or model in by else [model, *by, item]
+    return [*by, *key] if model is None or model in by else [model, *by, *key]
 
 
-def _check_answers(counts, frame, keys, by, score, item, cluster):
+def _check_answers(counts, frame, keys, by, score, key, cluster):
+    item = key[-1]
     if counts.missing:
-        checked_scores(frame, [item], score)
+        checked_scores(frame, key, score)
     if counts.rows > 1 and item != cluster:
         _refuse_duplicates(frame, keys, item)
-    if len(keys) > len(by) + 1 and counts.answers > 1 and cluster is None:
+    if keys != [*by, *key] and counts.answers > 1 and cluster is None:
         warnings.warn(
             f"Items of a group were answered by up to {counts.answers} values of {keys[0]!r}, and "
             "answers to one item hang together: taken as independent, they make sampling variances "
@@ -106,12 +108,12 @@ def _slices(frame, sums, columns, most_rows):
     ]
 
 
-def _counts(frames, answer, per, item):
+def _counts(frames, answer, per, key):
     """Rows of each answer, and answers of each item: the largest of both."""
     largest = []
     for frame in frames:
         answers = frame.group_by(answer).agg(nw.len().alias(_ROWS))
-        answers = answers.with_columns(nw.col(item).is_null().cast(nw.Int8).alias(_MISSING))
+        answers = answers.with_columns(any_null(key).cast(nw.Int8).alias(_MISSING))
         # Distinct first, then counted: items may have several rows (repeated answers).
         counts = answers.group_by(per).agg(
             nw.len().alias(_ANSWERS), nw.col(_ROWS).max(), nw.col(_MISSING).max()

@@ -8,6 +8,7 @@ import pandas as pd
 
 from skbench.items.rows import (
     SCORE,
+    any_null,
     checked_scores,
     collected,
     deferred,
@@ -37,7 +38,10 @@ class GroupSums(NamedTuple):
 
 
 def group_sums(frame, by, score, cluster=None, item_means=()):
-    """`GroupSums` of item rows, by one ``group_by`` of plain sums, alike in all engines."""
+    """`GroupSums` of item rows, by one ``group_by`` of plain sums, alike in all engines.
+
+    `cluster` are the columns that together name a cluster.
+    """
     frame = deferred(frame)
     # Whole numbers are counted in less than half the time, and that is all if they are 0 and 1.
     rows, center = _counts(frame, by, score) if cluster is None and not item_means else None, 0.0
@@ -47,7 +51,7 @@ def group_sums(frame, by, score, cluster=None, item_means=()):
         sums = _by_group(scored, by, item_means, center, cluster)
         rows = collected(sums, [*by, *([_SIZE] if cluster else [])])
         if _suspicious(rows, by):
-            checked_scores(frame, [*by, *([cluster] if cluster else [])], score)
+            checked_scores(frame, [*by, *(cluster or [])], score)
     keys = group_labels(rows, by)
     codes, labels = keys.factorize()
     labels.names = keys.names
@@ -119,7 +123,7 @@ def _by_group(scored, by, item_means, center, cluster):
         ],
     )
     features = [(f"_sum {name}", f"_count {name}", f"_value {name}") for name in item_means]
-    keys = list(dict.fromkeys([*by, *([cluster] if cluster else [])]))
+    keys = list(dict.fromkeys([*by, *(cluster or [])]))
     sums = scored.group_by(keys).agg(
         nw.len().alias(_SIZE),
         x.count().alias("_skbench_known"),
@@ -134,7 +138,7 @@ def _by_group(scored, by, item_means, center, cluster):
     u = nw.col("_skbench_centered")
     sums = sums.with_columns(
         (u * u).alias(_CLUSTER_SQUARES),
-        nw.col(cluster).is_null().cast(nw.Float64).alias(_NULL_CLUSTER),
+        any_null(cluster).cast(nw.Float64).alias(_NULL_CLUSTER),
     )
     more = [_CLUSTER_SQUARES, _NULL_CLUSTER, *(name for pair in features for name in pair[:2])]
     return sums.group_by([*by, _SIZE]).agg(

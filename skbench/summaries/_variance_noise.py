@@ -32,7 +32,7 @@ def _distances(rows, by):
 
 def _distances_of_clusters(rows, by, cluster, weight):
     """Residual sum of each cluster over the mean size, or distance of its mean."""
-    keys = list(dict.fromkeys([*by, cluster]))
+    keys = list(dict.fromkeys([*by, *cluster]))
     clusters = rows.group_by(keys).agg(nw.col(SCORE).sum().alias(_TOTAL), nw.len().alias(_ITEMS))
     total, items = nw.col(_TOTAL), nw.col(_ITEMS)
     if weight == "cluster":

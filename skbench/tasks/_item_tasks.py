@@ -25,14 +25,8 @@ def read_item_tasks(frame, names, cluster, category):
 
 def _shared(frame, names, cluster):
     """Tasks whose items have ids, so that it shows which models answered the same ones."""
-    table = score_table(
-        frame,
-        model=names["model"],
-        item=names["item"],
-        score=names["score"],
-        cluster=cluster,
-        by=[names["task"]],
-    )
+    columns = {name: names[name] for name in ("model", "item", "topic", "score")}
+    table = score_table(frame, **columns, cluster=cluster, by=[names["task"]])
     models, tasks = table.models, table.groups.rename("task")
     group_of_item = table.cluster_groups[table.clusters]
     sums = np.where(table.n_answers > 0, table.scores, 0) * table.n_answers

@@ -3,26 +3,25 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, check_same_index, floats
-from skbench._columns import as_pandas
+from skbench._checks import check_column, check_same_index, floats, one_column, refuse_unhashable
 
 _PUBLISHED = 1.96  # standard errors in a published half-width
 
 
 def run_moments(X, y):
     """Mean, variance and number of the raw scores of everything that `X` names."""
-    X = as_pandas(X)
+    check_same_index(X=X, y=y)
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(X, pd.DataFrame) or X.empty:
         raise ValueError(
             "X must be a pandas DataFrame with at least one row, whose columns name what was "
             f"evaluated; got {type(X).__name__} of shape {np.shape(X)}."
         )
-    check_same_index(X=X, y=y)
-    if len(X) != len(y):
-        raise ValueError(f"y has {len(y)} rows, but X has {len(X)}.")
     unnamed = X.columns[X.isna().any()]
     if len(unnamed):
         raise ValueError(f"Column {unnamed[0]!r} of X has missing labels: name or drop these rows.")
+    for name in X.columns:
+        refuse_unhashable(f"Column {name!r} of X", X[name])
     lists = _score_lists(y)
     runs = X.iloc[np.repeat(np.arange(len(X)), [len(scores) for scores in lists])]
     scores = pd.Series(np.concatenate(lists), index=runs.index)
@@ -38,16 +37,14 @@ def run_moments(X, y):
 
 def published_moments(X, mean, half_width, n_runs):
     """The same from what leaderboards print, ``mean +- 1.96 s / sqrt(n_runs)``."""
-    check_same_index(X=X, y=mean, half_width=half_width)
+    check_same_index(X=X, y=mean, half_width=half_width, n_runs=n_runs)
     moments = run_moments(X, mean)
     if len(moments) < len(X):
         twice = X[X.duplicated()].iloc[0].to_dict()
         raise ValueError(f"{twice} has two means. Leave one out, or give them names of their own.")
     there = (moments["n"] > 0).to_numpy()
-    n = check_column("n_runs", np.broadcast_to(n_runs, len(X)), X.index, minimum=2)
-    half = np.asarray(half_width, dtype=float)
-    if half.shape != (len(X),):
-        raise ValueError(f"half_width has shape {half.shape}, but X has {len(X)} rows.")
+    n = check_column("n_runs", n_runs, X.index, minimum=2, allow_scalar=True)
+    half = floats("half_width", one_column("half_width", half_width))
     check_column("half_width", half[there], X.index[there], minimum=0)
     moments["variance"] = np.where(there, (half / _PUBLISHED) ** 2 * n, np.nan)
     moments["n"] = np.where(there, n, 0).astype(int)

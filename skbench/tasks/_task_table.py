@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_column, check_same_index, check_sizes, plain, require_columns
-from skbench._columns import as_pandas
 
 
 class TaskTable(NamedTuple):
@@ -21,8 +20,8 @@ class TaskTable(NamedTuple):
 
 def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"), sort=True):
     """Arrange one row per (model, task) as a grid, sorted so that draws do not follow the rows."""
-    frame = as_frame(X)
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
+    frame = as_frame(X)
     model, task, category = columns
     require_columns(frame.columns, [model, task], "X")
     category = known_category(category, frame.columns)
@@ -62,7 +61,8 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"),
 
 def as_frame(X):
     """A pandas frame whose named index levels are columns too."""
-    X = as_pandas(X)
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+        X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
         raise ValueError(
             f"X must be a dataframe with the columns model and task, got {type(X).__name__}."

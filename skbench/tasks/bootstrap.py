@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import are_counts, check_whole
 from skbench._random import as_generator
-from skbench._types import RandomState, Rows, Weights
+from skbench._types import Names, RandomState, Rows, Weights
 from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.tasks._batches import DrawnTasks
@@ -48,6 +48,9 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     item : str or None, default="item"
         For `fit_items`: column of item ids, unique within a task. Models that answered the same
         items are resampled together. None says that no two models share items.
+    topic : str or list of str or None, default="topic"
+        For `fit_items`: columns of topics within a task, which may be absent, where item ids start
+        again in each. None: ids are unique within a task.
     score : str, default="score"
         For `fit_items`: column of scores.
     cluster : str, default=None
@@ -119,6 +122,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         task: str = "task",
         category: str | None = "category",
         item: str | None = "item",
+        topic: Names | None = "topic",
         score: str = "score",
         cluster: str | None = None,
         random_state: RandomState = None,
@@ -128,6 +132,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         self.task = task
         self.category = category
         self.item = item
+        self.topic = topic
         self.score = score
         self.cluster = cluster
         self.random_state = random_state
@@ -208,7 +213,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
             If a score has no spread, or a single item or cluster.
         """
         check_whole("n_draws", self.n_draws)
-        columns = {name: getattr(self, name) for name in ("model", "task", "item", "score")}
+        roles = ("model", "task", "item", "topic", "score")
+        columns = {name: getattr(self, name) for name in roles}
         read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
         return self._settle(*read)
 

@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, plain, require_columns
+from skbench._checks import (
+    check_confidence_level,
+    check_option,
+    check_same_index,
+    plain,
+    require_columns,
+)
 from skbench.containers import Estimate
 from skbench.stats.ranking.rank_scores import (
     pooled_rank_scores,
@@ -123,7 +129,9 @@ class MeanRankScore(BaseEstimator):
         self
         """
         check_option("variant", self.variant, _RULES)
-        require_columns(getattr(X, "columns", ()), _LABELS, what="X")
+        check_same_index(X=X, y=y)
+        X = as_frame(X)
+        require_columns(X.columns, _LABELS, what="X")
         if y is None:
             require_columns(X.columns, ["score"], what="X (y is None)")
             y = X["score"]

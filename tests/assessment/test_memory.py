@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, SGDRegressor
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -25,7 +27,8 @@ from skbench import (
     RepeatedSamplingStudy,
     make_items,
 )
-from skbench.assessment import Candidate
+from skbench.assessment import Candidate, _repetition, _study
+from skbench.assessment._repetition import key_of
 
 ROOT = Path(__file__).parents[2]
 DATA = make_items(n_models=2, n_topics=6, n_items=50, random_state=0)
@@ -110,16 +113,24 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, log, monkeypatch):
     same(resumed, run(log))
 
 
-def test_a_damaged_file_is_computed_again(tmp_path, log):
+@pytest.mark.parametrize("left", [b"", b"cut", b"garbage" * 999, None])
+def test_a_damaged_file_is_computed_again(tmp_path, log, capsys, caplog, left):
     whole = run(log, tmp_path)
     path = next(tmp_path.rglob("output.pkl"))
-    path.write_bytes(path.read_bytes()[:100])
+    for old in (path, path.with_name("metadata.json")):
+        old.unlink() if left is None else old.write_bytes(old.read_bytes()[:50] + left)
     same(whole, run(log, tmp_path))
+    assert fits(log) == 6
+    assert not caplog.text and "".join(capsys.readouterr()) == ""
+    run(log, tmp_path)
     assert fits(log) == 6
 
 
+# Keys
+
+
 def changed(what):
-    """Data with another score, feature or label."""
+    """Data with another score, feature or label, or with the same ones in another order."""
     items, features = DATA.items.copy(), DATA.features.copy()
     if what == "score":
         items.loc[0, "score"] = 1 - items.loc[0, "score"]
@@ -127,43 +138,76 @@ def changed(what):
         features.iloc[0, 0] += 1e-9
     elif what == "label":
         items["model"] = items["model"].replace("model-0", "model-x")
-    return SimpleNamespace(items=items, features=features)
+    elif what == "rows":
+        items = items.sample(frac=1, random_state=0)
+    else:  # the order of categories, which codes follow
+        kinds = pd.Categorical(["a", "b"] * 3, categories=what)
+        features = features.assign(kind=kinds)
+    return {"data": SimpleNamespace(items=items, features=features)}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"n_items": 5},
-        {"random_state": 1},
-        {"more": {"direct": DirectEstimator("wilson")}},
-        {"data": changed("score")},
-        *(
-            pytest.param(options, marks=pytest.mark.slow)
-            for options in (
-                {"level": 0.9},
-                {"replace": True},
-                {"share_items": False},
-                {"variance": "plug-in"},
-                {"more": {"JS": JamesStein()}},
-                {"more": {"direct": Candidate(DirectEstimator(), keep_topics=False)}},
-                {"data": changed("feature")},
-                {"data": changed("label")},
-            )
-        ),
-    ],
-)
-def test_other_settings_are_computed_anew(tmp_path, log, options):
+def more(estimator):
+    return {"more": {"more": estimator}}
+
+
+OTHERS = [
+    {},
+    {"n_items": 5},
+    {"random_state": 1},
+    {"level": 0.9},
+    {"replace": True},
+    {"share_items": False},
+    {"variance": "plug-in"},
+    *map(changed, ["score", "feature", "label", ["a", "b"], ["b", "a"]]),
+    *map(more, [JamesStein(), JamesStein(0.5), Candidate(JamesStein(), keep_topics=False)]),
+    *(more(make_pipeline(FunctionTransformer(f), Ridge())) for f in (np.exp, np.log1p)),
+    *(more(EmpiricalBayes(make_pipeline(Ridge(alpha)))) for alpha in (1, 2)),
+    *(more(EmpiricalBayes(SGDRegressor(random_state=seed))) for seed in (1, 2)),
+    *(more(EmpiricalBayes(Ridge(), cv=KFold(2, shuffle=True, random_state=s))) for s in (1, 2)),
+]
+
+
+LIBRARIES = {name: version(name) for name in _repetition._LIBRARIES}
+
+
+class Found(Exception):
+    """Carries the key of a study that is not run."""
+
+
+@pytest.fixture
+def key(monkeypatch, log, tmp_path):
+    def tell(trial):
+        raise Found(key_of(trial))
+
+    def found(n_repeats=5, **options):
+        with monkeypatch.context() as patch, pytest.raises(Found) as told:
+            patch.setattr(_study, "key_of", tell)
+            run(log, tmp_path, n_repeats, **options)
+        return told.value.args[0]
+
+    return found
+
+
+def test_what_decides_the_numbers_is_in_the_key(key, monkeypatch):
+    keys = [key(**options) for options in OTHERS]
+    for library in LIBRARIES:
+        monkeypatch.setattr(_repetition.metadata, "version", (LIBRARIES | {library: "9.9"}).get)
+        keys.append(key())
+    monkeypatch.setattr("skbench.__version__", "9.9")
+    keys.append(key())
+    assert len(set(keys)) == len(keys) == len(OTHERS) + len(LIBRARIES) + 1
+
+
+@pytest.mark.parametrize("options", [{"n_repeats": 9}, {"n_jobs": 2}, changed("rows")])
+def test_what_does_not_is_not_in_the_key(key, options):
+    assert key(**options) == key()
+
+
+def test_another_key_is_computed_anew(tmp_path, log):
     run(log, tmp_path, 1)
-    other = run(log, tmp_path, 1, **options)
+    other = run(log, tmp_path, 1, **changed("score"))
     assert fits(log) == 2
-    same(other, run(log, None, 1, **options))
-
-
-def test_the_order_of_rows_does_not_matter(tmp_path, log):
-    run(log, tmp_path, 1)
-    shuffled = DATA.items.sample(frac=1, random_state=0)
-    run(log, tmp_path, 1, data=SimpleNamespace(items=shuffled, features=DATA.features))
-    assert fits(log) == 1
+    same(other, run(log, None, 1, **changed("score")))
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, log):
@@ -196,6 +240,7 @@ def start(path, n_jobs):
         [sys.executable, __file__, str(path), str(n_jobs)],
         env=os.environ | {"PYTHONPATH": searched, "PYTHONHASHSEED": "1"},
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
     process.stdout.readline()
@@ -204,24 +249,26 @@ def start(path, n_jobs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_five_kills_and_a_resume_are_as_if_nothing_had_happened(tmp_path, n_jobs):
+def test_kills_and_two_runs_at_once_are_as_if_nothing_had_happened(tmp_path, n_jobs):
     whole = long_study(None, 1)
     rng = np.random.default_rng(n_jobs)
-    found = 0
-    for _ in range(5):
+    finished = {}
+    for _ in range(3):
         process = start(tmp_path, n_jobs)
         # Wait for progress, so that a slow machine is not killed before it begins.
-        while process.poll() is None and len(list(tmp_path.rglob("output.pkl"))) == found:
+        while process.poll() is None and len(list(tmp_path.rglob("output.pkl"))) == len(finished):
             time.sleep(0.01)
         time.sleep(rng.exponential(0.1))
-        assert process.poll() is None, "it finished before it was killed five times"
+        assert process.poll() is None, "it finished before it was killed"
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        assert len(list(tmp_path.rglob("output.pkl"))) > found
-        found = len(list(tmp_path.rglob("output.pkl")))
-    assert 5 <= found < N_REPEATS
-    finished = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
-    resumed = long_study(tmp_path, n_jobs)
+        now = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
+        assert now.items() > finished.items()  # nothing is computed twice
+        finished = now
+    assert 3 <= len(finished) < N_REPEATS
+    for process in [start(tmp_path, n_jobs) for _ in range(2)]:
+        assert process.communicate() == (b"", b"")
+        assert process.returncode == 0
     assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
     assert len(list(tmp_path.rglob("output.pkl"))) == N_REPEATS
-    pd.testing.assert_frame_equal(resumed, whole, check_exact=True)
+    pd.testing.assert_frame_equal(long_study(tmp_path, 1), whole, check_exact=True)

@@ -307,13 +307,6 @@ def test_warnings_are_kept_not_printed(recwarn):
 # The same numbers everywhere
 
 
-@pytest.mark.slow
-def test_two_jobs_give_the_same_frame():
-    one, two = (run(make_study(n_jobs=n_jobs)) for n_jobs in (1, 2))
-    same(one.results_, two.results_)
-    same(one.warnings_, two.warnings_)
-
-
 def test_threads_give_the_same_frame():
     with joblib.parallel_config("threading", n_jobs=2):
         threaded = run(make_study())

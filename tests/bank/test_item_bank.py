@@ -1,5 +1,6 @@
 """`ItemBank`: reading, gaps, engines, files."""
 
+import json
 import warnings
 from pathlib import Path
 
@@ -62,8 +63,8 @@ def test_a_saved_bank_comes_back(past, new, tmp_path):
         ItemBank.load(tmp_path / "past.csv")
 
 
-def test_a_bank_of_an_earlier_version(tmp_path):
-    pq = pytest.importorskip("pyarrow.parquet")
+def test_a_bank_of_an_earlier_version():
+    pytest.importorskip("pyarrow.parquet")
     path = Path(__file__).parent / "bank_format_1.parquet"
     bank = ItemBank.load(path)
     assert list(bank.models_) == ["ada", "bob", "cyd", "dan"] and list(bank.topics_) == [
@@ -72,11 +73,112 @@ def test_a_bank_of_an_earlier_version(tmp_path):
     ]
     np.testing.assert_allclose(bank.easiness_[:2], [0.51466894, 0.78676549])
     assert (bank.model, bank.topic, bank.item, bank.score) == ("model", "topic", "item", "score")
-    table = pq.read_table(path)
-    told = {k: v.replace(b'"format": 1', b'"format": 9') for k, v in table.schema.metadata.items()}
-    pq.write_table(table.replace_schema_metadata(told), tmp_path / "later.parquet")
-    with pytest.raises(ValueError, match="format 9"):
-        ItemBank.load(tmp_path / "later.parquet")
+
+
+def filled(name, value):
+    """A change of the columns whose names start so: one value in all rows."""
+
+    def change(told, table):
+        for j, old in enumerate(table.column_names):
+            if old.startswith(name):
+                table = table.set_column(j, old, [[value] * len(table)])
+        return told, table
+
+    return change
+
+
+DAMAGED = {
+    "later": lambda told, table: (told | {"format": 9}, table),
+    "no JSON": lambda told, table: ("{", table),
+    "a list": lambda told, table: ([], table),
+    "no UTF-8": lambda told, table: (b"\xff", table),
+    "no models": lambda told, table: (told | {"models": [], "ability": []}, table),
+    "a model thrice": lambda told, table: (told | {"models": ["ada"] * 4}, table),
+    "a nameless model": lambda told, table: (told | {"models": [None, *"abc"]}, table),
+    "a model less": lambda told, table: (
+        told | {"models": list("abc"), "ability": [1, 2, 3]}, table),
+    "a list of a model": lambda told, table: (told | {"models": [["ada"], *"bcd"]}, table),
+    "an ability less": lambda told, table: (told | {"ability": [1, 2, 3]}, table),
+    "an ability of words": lambda told, table: (told | {"ability": list("1234")}, table),
+    "ability nan": lambda told, table: (told | {"ability": [1, 2, 3, np.nan]}, table),
+    "a huge ability": lambda told, table: (told | {"ability": [1, 2, 3, 10**400]}, table),
+    "a kind": lambda told, table: (told | {"binary": "yes"}, table),
+    "settings": lambda told, table: (told | {"n_components": "32"}, table),
+    "roles": lambda told, table: (told | {"columns": {"cluster": "x"}}, table),
+    "a role": lambda told, table: (told | {"columns": {"topic": ["x"]}}, table),
+    "no ability": lambda told, table: (
+        {k: v for k, v in told.items() if k != "ability"}, table),
+    "no column": lambda told, table: (told, table.drop_columns(["easiness"])),
+    "no component": lambda told, table: (told, table.drop_columns(["component 0"])),
+    "a column twice": lambda told, table: (told, table.append_column("topic", table["topic"])),
+    "no items": lambda told, table: (told, table.slice(0, 0)),
+    "an item twice": filled("item", "a"),
+    "items without names": filled("item", None),
+    "lists of items": filled("item", [1]),
+    "score 7": filled("score 0", 7),
+    "infinite scores": filled("score 0", np.inf),
+    "words for scores": filled("score 0", "1"),
+    "no answers": filled("score 0", np.nan),
+    "words for easiness": filled("easiness", "1"),
+    "easiness nan": filled("easiness", np.nan),
+    "components nan": filled("component", np.nan),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", [*DAMAGED, "cut", "huge scores"])
+def test_a_damaged_bank_is_refused(damage, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    path, copy = Path(__file__).parent / "bank_format_1.parquet", tmp_path / "bank.parquet"
+    if damage == "cut":
+        copy.write_bytes(path.read_bytes()[:-100])
+    else:
+        table = pq.read_table(path)
+        told = json.loads(table.schema.metadata[b"skbench_item_bank"])
+        if damage == "huge scores":
+            told["binary"] = False
+            _, table = filled("score 0", 1e200)(told, table)
+        else:
+            told, table = DAMAGED[damage](told, table)
+        told = told if isinstance(told, str | bytes) else json.dumps(told)
+        pq.write_table(table.replace_schema_metadata({"skbench_item_bank": told}), copy)
+    with pytest.raises(ValueError, match=r"bank.parquet' (cannot be read|is not a saved)"):
+        ItemBank.load(copy)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-9, 0), (1e30, 0), (1e74, 0), (1, 1e6)])
+def test_units_change_nothing(scale, shift, tmp_path):
+    """Scores are kept as they are, in memory and in the file."""
+    rng = np.random.default_rng(0)
+    rows = pd.MultiIndex.from_product([list("abcdef"), range(40)], names=["model", "item"])
+    rows = rows.to_frame(index=False)
+    rows["score"] = rng.normal(size=240) + np.tile(rng.normal(size=40), 6)
+
+    def estimate(scale, shift):
+        table = rows.assign(score=scale * (rows["score"] + shift))
+        bank = ItemBank().fit(table[table["model"] != "f"])
+        bank.save(tmp_path / "bank")
+        again = ItemBank.load(tmp_path / "bank")
+        assert again.scores_.dtype == bank.scores_.dtype == float
+        np.testing.assert_array_equal(again.scores_, bank.scores_)
+        new = table[table["model"] == "f"].head(15)
+        found = UnitLevelModel(again).fit(new, new["score"]).estimate()
+        return np.array([found.value, found.low, found.high]) / scale - shift
+
+    np.testing.assert_allclose(estimate(scale, shift), estimate(1, 0), atol=1e-6)
+
+
+@pytest.mark.parametrize(("runs", "kind"), [(1, "int8"), (2, "float"), (3, "double")])
+def test_scores_are_as_narrow_as_they_can_be(past, runs, kind, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    some = past[past["model"] < "m04"]
+    bank = ItemBank().fit(
+        pd.concat([some.assign(score=(some["score"] + i) % 2) for i in range(runs)])
+    )
+    bank.save(tmp_path / "bank")
+    assert str(pq.read_schema(tmp_path / "bank").field("score 0").type) == kind
+    again = ItemBank.load(tmp_path / "bank").scores_
+    np.testing.assert_array_equal(again, bank.scores_)
+    assert again.dtype == bank.scores_.dtype == (np.float32 if kind == "int8" else float)
 
 
 def test_runs_are_averaged_and_names_of_columns_are_free(past):

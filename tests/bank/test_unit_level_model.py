@@ -247,8 +247,6 @@ def test_bad_options_are_refused(bank, new):
     with pytest.raises(ValueError):
         fitted(bank, new.head(5), sampled="perhaps")
     with pytest.raises(ValueError):
-        fitted(None, new.head(5))
-    with pytest.raises(ValueError):
         fitted(bank, new.head(5)).estimate(by="item")
     with pytest.raises(ValueError):
         fitted(bank, new.head(5)).predict(new.head(2).assign(model="x"))
@@ -288,13 +286,15 @@ def test_informative_items_are_taken_with_the_chances_that_are_told(bank, new):
     assert p[True] < p[False]
 
 
-def test_narrower_intervals_need_more_items(bank):
+def test_narrower_intervals_need_more_items(bank, past):
     found = [items_needed(bank, w, n_models=1, random_state=0).n_items for w in (0.1, 0.05, 1e-5)]
     assert found[0] < found[1] < found[2] <= 300
     by_topic = items_needed(bank, 0.1, by="topic", n_models=1, random_state=0)
     assert by_topic.n_items > found[0]
     with pytest.raises(ValueError):
         items_needed(bank, 0)
+    with pytest.raises(ValueError, match="20"):
+        items_needed(ItemBank().fit(past[past["topic"] == "t1"].groupby("model").head(12)), 0.1)
 
 
 @pytest.mark.slow

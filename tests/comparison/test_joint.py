@@ -167,14 +167,6 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
         assert re.search(rf">{row.Index}</t[dh]><td>{shown}</td>", html)
 
 
-def test_neighbours_come_first():
-    items = random_table(11)
-    board = quiet(leaderboard, items)
-    rank = {m: i for i, m in enumerate(board.estimate.labels)}
-    steps = [(rank[b] - rank[a], rank[a]) for a, b in board.comparison.estimate.labels]
-    assert steps == sorted(steps)
-
-
 def test_blanks_are_bounds_wrong_or_refused():
     rng = np.random.default_rng(0)
     rows = [(m, i, float(rng.random() < 0.7)) for m in "abc" for i in range(100)]

@@ -8,6 +8,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp, ndtri
@@ -169,22 +170,127 @@ def test_state_goes_through_json():
         again = type(race).from_json(race.to_json())
         assert again.result == race.result
         assert again.update(*batch) == race.update(*batch)
-    with pytest.raises(ValueError):
-        SequentialComparison.from_json(race.to_json())
 
 
-STATE = (
-    '{"kind": "SequentialComparison", "names": ["ada", "bob"], "margin": 0.1, "bounds": [0, 1], '
-    '"max_weight": 1.0, "max_items": 90, "futility": 0.05, "confidence_level": 0.95, '
-    '"counts": [[0.0, 2], [1.0, 2]], "ends": [-0.665848, 0.976871], "verdict": "undecided"}'
-)
+GONE = {}  # in place of a value: without it
+STATES = {
+    "empty": "",
+    "cut": None,
+    "[]": "[]",
+    "null": "null",
+    "deep": "{" + 100_000 * "[",
+    "of an earlier version": {"format": GONE, "counts": [[0.0, 2], [1.0, -2]], "items": GONE},
+    "of a later one": {"format": 3},
+    "of one model": {"kind": "SequentialMean"},
+    "without margin": {"margin": GONE},
+    "without items": {"items": GONE},
+    "with counts": {"counts": [[0, 2]]},
+    "names of one": {"names": ["ada"]},
+    "names a number": {"names": 3},
+    "name a verdict": {"names": ["ada", "undecided"]},
+    "margin a word": {"margin": "x"},
+    "margin yes": {"margin": True},
+    "margin without end": {"margin": np.inf},
+    "bounds of one": {"bounds": [0]},
+    "bounds a word": {"bounds": "01"},
+    "bounds a table": {"bounds": {"a": 1}},
+    "bounds huge": {"bounds": [0, 10**400]},
+    "max_items half": {"max_items": 90.5},
+    "futility 1": {"futility": 1},
+    "confidence_level 95": {"confidence_level": 95},
+    "items without hash": {"items": ["0", "1", "2"]},
+    "items numbers": {"items": [0, 1, 2]},
+    "an item twice": {"items": ["0123456789abcdef"] * 3},
+    "an item too few": {"items": ["0123456789abcdef"]},
+    "scores of one model": {"scores": [[1, 1, 0]]},
+    "scores words": {"scores": [["1", 1, 0], [0, 0, 0]]},
+    "scores nan": {"scores": [[np.nan, 1, 0], [0, 0, 0]]},
+    "scores outside": {"scores": [[7, 1, 0], [0, 0, 0]]},
+    "scores huge": {"scores": [[10**400, 1, 0], [0, 0, 0]]},
+    "ends reversed": {"ends": [0.9, -0.6]},
+    "ends outside": {"ends": [-2, 0.9]},
+    "ends nan": {"ends": [np.nan, 0.9]},
+    "one end": {"ends": [0.9]},
+    "ends null": {"ends": None},
+    "banana": {"verdict": "banana"},
+    "verdict a list": {"verdict": ["ada"]},
+    "verdict against the ends": {"verdict": "ada"},
+    "undecided against the ends": {"ends": [0.1, 0.9]},
+}
 
 
-def test_a_state_of_an_earlier_version():
-    race = SequentialComparison.from_json(STATE)
-    assert (race.n_items, race.result.high, race.max_items) == (4, 0.976871, 90)
-    with pytest.raises(ValueError, match="SequentialMean"):
-        SequentialComparison.from_json(STATE.replace('"max_weight": 1.0', '"max_weight": 2.0'))
+@pytest.mark.parametrize("kind", STATES)
+def test_what_is_no_state_is_refused_in_words_that_name_the_file(kind, tmp_path):
+    race = SequentialComparison(("ada", "bob"), margin=0.1)
+    race.update([1, 1, 0], [0, 0, 0], items=["x", "y", "z"])
+    text, changed = race.to_json(), STATES[kind]
+    path = tmp_path / "race.json"
+    path.write_text(text)
+    assert SequentialComparison.load(path).result == race.result
+    if changed is None:
+        text = text[: len(text) // 2]
+    elif isinstance(changed, str):
+        text = changed
+    else:
+        state = json.loads(text) | changed
+        text = json.dumps({name: value for name, value in state.items() if value is not GONE})
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"race\.json' is no state of a run of two models: .*anew"):
+        SequentialComparison.load(path)
+
+
+def test_a_long_file_that_is_no_state_is_not_read(tmp_path):
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(2**42)  # no machine has the memory
+    with pytest.raises(ValueError, match="no JSON"):
+        SequentialMean.load(tmp_path / "sparse")
+
+
+ORDER = np.random.default_rng(3).permutation(40)
+ADA, BOB = (pd.Series(np.random.default_rng(seed).random(40) < 0.7, ORDER) for seed in (0, 1))
+
+
+def two_looks():
+    """A run that saw 20 items, and 40 in the end."""
+    race = SequentialComparison()
+    race.update(ADA[:20], BOB[:20])
+    return race, SequentialComparison.from_json(race.to_json())
+
+
+def test_items_are_known_whatever_their_order():
+    race, again = two_looks()
+    expected = race.update(ADA[20:], BOB[20:])
+    a, b = ADA.sort_index(), BOB.sort_index()
+    assert again.catch_up(a, b) == expected
+    assert again.catch_up(a.array, b.array, items=[str(item) for item in a.index]) == expected
+    assert 7 in again and 40 not in again
+    reset = SequentialComparison()
+    for part in (slice(0, 20), slice(20, 40)):  # an index that starts at 0 again is no id
+        found = reset.update(ADA[part].reset_index(drop=True), BOB[part].reset_index(drop=True))
+    assert found == expected
+
+
+def test_items_that_came_twice_are_gone_or_changed_are_refused():
+    race, _ = two_looks()
+    first, before = ORDER[0], race.to_json()
+    for call, words in [
+        (lambda: race.update(ADA[19:], BOB[19:]), f"Item {ORDER[19]} came twice"),
+        (
+            lambda: race.update([1], [1 - BOB[first]], items=[1.0 * first]),
+            f"Item {first} came twice",
+        ),
+        (lambda: race.update([1, 1], [0, 0], items=["x", "x"]), "Item 'x' came twice"),
+        (lambda: race.update([1], [0], items=[None]), "no name"),
+        (lambda: race.update([1], [0], items=["x", "y"]), "2 ids for 1 scores"),
+        (lambda: race.update([1, 1], [0, 0], items=pd.DataFrame([["t", "x"]] * 2)), "'t', 'x'"),
+        (lambda: race.catch_up(ADA[5:], BOB[5:]), "5 of 20 items counted before are not"),
+        (lambda: race.catch_up(ADA, BOB, items=ORDER + 40), "20 of 20 items"),
+        (lambda: race.catch_up(ADA, 1 - BOB), f"20 of 20 items .* first is item {first}:"),
+        (lambda: race.update(ADA[20:], BOB[20:].sort_index()), "indexes of a and b differ"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert race.to_json() == before
 
 
 LOOP = """
@@ -222,19 +328,31 @@ def test_killed_and_resumed_it_says_the_same(tmp_path):
     assert resumed.stdout == whole.stdout != ""
 
 
-def test_bad_input_is_refused():
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: SequentialComparison().update([1, 0], [1]),
+        lambda: SequentialComparison().update([1, 70], [1, 0]),
+        lambda: SequentialMean().update([np.nan]),
+        lambda: SequentialMean().update([[1, 0]]),
+        lambda: SequentialMean(target=0.5, width=0.1),
+        lambda: SequentialMean(bounds=(1, 0)),
+        lambda: InspectStopping(SequentialComparison()),
+        *(
+            lambda kind=kind, name=name, value=value: kind(**{name: value})
+            for kind, name in [
+                (SequentialMean, "target"),
+                (SequentialMean, "width"),
+                (SequentialMean, "futility"),
+                (SequentialComparison, "margin"),
+            ]
+            for value in (7, -1, np.inf, np.nan, "x", True)
+        ),
+    ],
+)
+def test_bad_input_is_refused(refused):
     with pytest.raises(ValueError):
-        SequentialComparison().update([1, 0], [1])
-    with pytest.raises(ValueError):
-        SequentialComparison().update([1, 70], [1, 0])
-    with pytest.raises(ValueError):
-        SequentialMean(target=0.5).update([np.nan])
-    with pytest.raises(ValueError):
-        SequentialMean(target=0.5, width=0.1)
-    with pytest.raises(ValueError):
-        SequentialComparison(margin=0)
-    with pytest.raises(ValueError):
-        InspectStopping(SequentialComparison())
+        refused()
 
 
 def test_scores_that_drift_are_noticed():
@@ -282,6 +400,14 @@ def test_inspect_stops_early(inspect_logs, tmp_path):
     assert summary.metadata["n_items"] == expected.n_items
     assert len(summary.early_stops) == 60 - expected.n_items
     assert SequentialMean.load(tmp_path / "state.json").result == stopping.result
+
+
+def test_inspect_counts_a_sample_once_though_it_is_run_again(inspect_logs):
+    mean = SequentialMean()
+    for n in (10, 30):  # the second time from the state of the first
+        mean = SequentialMean.from_json(mean.to_json())
+        inspect_task([True] * n, InspectStopping(mean))
+        assert mean.n_items == n and ("task", n - 1) in mean
 
 
 def test_inspect_compares_with_a_stored_baseline(inspect_logs):

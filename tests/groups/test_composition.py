@@ -21,7 +21,6 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from xgboost import XGBRegressor
 
 from skbench import (
-    CrossFitKFold,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
@@ -112,24 +111,6 @@ def test_interval_pipeline_refuses_misaligned_indexes(groups, method, name):
         getattr(pipe, method)(X, **given)
 
 
-@pytest.mark.parametrize(
-    "cv", [3, KFold(4), GroupKFold(4), CrossFitKFold(n_splits=4, n_repeats=2, random_state=0)]
-)
-def test_splitters(groups, cv):
-    eb = EmpiricalBayes(Ridge(), cv=cv, random_state=0).fit(**groups)
-    assert np.isfinite(eb.estimate().low).all()
-
-
-def test_folds_by_topic_never_train_on_the_topic(groups):
-    X = groups["X"].assign(code=pd.factorize(groups["X"]["topic"])[0])[["code"]]
-    # A nearest neighbour finds the same topic of another model, unless it is held out.
-    eb = EmpiricalBayes(KNeighborsRegressor(1), random_state=0)
-    by_topic = eb.fit(X, groups["y"], groups["sigma2"], groups=groups["groups"]).prior_mean_
-    random = eb.fit(X, groups["y"], groups["sigma2"]).prior_mean_
-    z = groups["y"]
-    assert np.mean((z - random) ** 2) < 0.7 * np.mean((z - by_topic) ** 2)
-
-
 def test_regressor_with_its_own_encoder_gets_the_frame(groups):
     encoder = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["model", "topic"]), remainder="passthrough"
@@ -210,13 +191,6 @@ def test_default_scores_of_pipelines_with_routing(answers, kind):
     assert search.best_estimator_[-1].sampling_ is g.sampling
 
 
-def test_interval_pipeline_scores_with_sigma2(answers):
-    g = answers
-    pipe = IntervalPipeline([("same", FunctionTransformer()), ("last", MixedModel())])
-    pipe.fit(**g.fit_args)
-    assert pipe.score(g.X, g.z, sigma2=g.sigma2) == pipe[-1].score(g.X, g.z, g.sigma2)
-
-
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 25), marks=pytest.mark.slow)])
 def test_no_search_on_few_items_is_lost(seeds):
     grid = {"regressor__alpha": [0.1, 1e5]}
@@ -243,14 +217,6 @@ def test_stacking_with_a_final_estimator_that_takes_the_noise(answers):
     assert stack.final_estimator_.sampling_ is g.sampling
     assert stack.named_estimators_["mixed"].alike_variance_ > 0
     assert np.isfinite(scores).all()
-
-
-def test_grid_search_with_topics_routed(groups):
-    with config_context(enable_metadata_routing=True):
-        eb = EmpiricalBayes(Ridge(), random_state=0)
-        search = GridSearchCV(eb, {"interval": ["robust"]}, cv=GroupKFold(4), error_score="raise")
-        search.fit(groups["X"], groups["y"], sigma2=groups["sigma2"], groups=groups["groups"])
-    assert search.n_splits_ == 4
 
 
 @pytest.mark.parametrize(

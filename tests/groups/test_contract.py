@@ -169,12 +169,12 @@ def test_weights_of_the_score(groups):
         ({"sigma2": -0.003}, "sigma2 must be non-negative, but group 'group 0' has -0.003"),
         ({"sigma2": np.nan}, "sigma2 must be finite, but group 'group 0' has nan"),
         ({"sigma2": np.inf}, "sigma2 must be finite, but group 'group 0' has inf"),
-        ({"sigma2": [0.1, 0.2]}, r"sigma2 has shape \(2,\), but X has 60 rows"),
+        ({"sigma2": [0.1, 0.2]}, "sigma2 has 2 entries, but X has 60 rows"),
         ({"n": 0}, "n must be at least 1, but group 'group 0' has 0"),
         ({"n": 2.5}, "n must be a whole number, but group 'group 0' has 2.5"),
         ({"y": ["a"] * 60}, "y must be numeric, but group 'group 0' has 'a'"),
         ({"y": np.full(60, np.nan)}, "y must be finite, but group 'group 0' has nan"),
-        ({"y": np.zeros(59)}, "inconsistent numbers of samples"),
+        ({"y": np.zeros(59)}, "y has 59 entries, but X has 60 rows"),
     ],
 )
 def test_refuses(estimator, changed, message, groups):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import (
     GroupKFold,
@@ -16,8 +17,9 @@ from sklearn.model_selection import (
     ShuffleSplit,
 )
 
-from skbench import CrossFitKFold, EmpiricalBayes, SyntheticRegression
-from skbench.groups.crossfit import as_splitter, content_order, cross_fit
+from skbench import CrossFitKFold, EmpiricalBayes, StructuredRegression, SyntheticRegression
+from skbench._order import content_order
+from skbench.groups.crossfit import as_splitter, cross_fit
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Z = X[:, 0] + 0.1 * np.arange(40)
@@ -66,15 +68,104 @@ def test_strata_are_balanced_in_whole_topics():
         assert len(test) == 36
 
 
+def table_of_groups():
+    """Models and topics with few different scores, a feature with gaps, and a kind of topic."""
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(120), 4)
+    feature = np.where(rng.random(30) < 0.2, np.nan, rng.normal(size=30))
+    names = {"model": model, "topic": topic, "kind": rng.integers(3, size=30)[topic]}
+    X = pd.DataFrame({name: pd.Series(codes).map("{:02d}".format) for name, codes in names.items()})
+    return X.assign(feature=feature[topic]), rng.binomial(8, 0.6, size=120) / 8
+
+
+def with_other_names(X, seed=0):
+    """Text columns with their levels renamed, in another order of the alphabet."""
+    rng = np.random.default_rng(seed)
+    texts = X.columns.drop("feature", errors="ignore")
+    new = {
+        name: pd.Series(rng.permutation(99).astype(str), map("{:02d}".format, range(99)))
+        for name in texts
+    }
+    return X.assign(**{name: X[name].map(new[name]) for name in texts})
+
+
+NOISE = 1 + np.random.default_rng(2).uniform(-6e-8, 6e-8, size=120)  # that of float32
+SAME_TABLES = {
+    "columns in another order": lambda X, z: (X[X.columns[::-1]], z),
+    "other names": lambda X, z: (with_other_names(X), z),
+    "categories": lambda X, z: (with_other_names(X).astype({"topic": "category"}), z),
+    "float32": lambda X, z: (X.astype({"feature": "float32"}), z),
+    "noise of float32": lambda X, z: (X.assign(feature=X["feature"] * NOISE), z),
+    "rounding": lambda X, z: (X, z + 1e-16 * NOISE),
+    "other units": lambda X, z: (X.assign(feature=5 - 1e6 + 1e3 * X["feature"]), 100 * z),
+}
+
+
+@pytest.mark.parametrize("groups", ["topic", None])
+@pytest.mark.parametrize("stratify", ["kind", None])
+@pytest.mark.parametrize("change", SAME_TABLES)
+def test_folds_follow_from_numbers(change, stratify, groups):
+    X, z = table_of_groups()
+    order = np.random.default_rng(1).permutation(len(X))
+    other, other_z = SAME_TABLES[change](X, z)
+    folds = []
+    for table, y, rows in ((X, z, np.arange(len(X))), (other, other_z, order)):
+        cv = CrossFitKFold(random_state=3, stratify=stratify)
+        kept = None if groups is None else table[groups].to_numpy()[rows]
+        folds.append([set(rows[test]) for _, test in cv.split(table.iloc[rows], y[rows], kept)])
+    assert folds[0] == folds[1]
+
+
+def test_neighbors_in_the_order_have_unlike_scores():
+    """A regressor may tune itself by folds in the order of the rows, as LassoCV does."""
+    z = np.linspace(0, 1, 1000)
+    ordered = z[content_order(np.zeros((1000, 1)), z)]
+    assert abs(np.corrcoef(ordered[1:], ordered[:-1])[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize("features", [True, False])
+@pytest.mark.parametrize(
+    ("estimator", "atol"),
+    [
+        (EmpiricalBayes(Ridge(), random_state=0), 1e-9),
+        (EmpiricalBayes(cv=2, random_state=0), 1e-9),
+        (SyntheticRegression(random_state=0), 1e-9),
+        # The lasso is solved to 1e-6 of the squared length of the scores.
+        (StructuredRegression(5, cv=3, random_state=0), 1e-4),
+        # Trees see coded names, and take the first of two splits that are as good.
+        (EmpiricalBayes("lightgbm", random_state=0), None),
+        (EmpiricalBayes(RandomForestRegressor(5), random_state=0), None),
+    ],
+    ids=["ridge", "xgboost", "synthetic", "structured", "lightgbm", "forest"],
+)
+def test_other_names_move_no_estimate(estimator, atol, features):
+    X, z = table_of_groups()
+    X = X.fillna({"feature": 0.0}) if features else X[["model", "topic"]]
+    order = np.random.default_rng(1).permutation(len(X))
+    renamed = with_other_names(X).iloc[order, ::-1]
+    n = np.full(len(z), 8)
+    sigma2 = (8 * z + 1) * (9 - 8 * z) / 800
+    second = estimator.fit(renamed, z[order], sigma2[order], n, renamed["topic"]).estimate()
+    first = estimator.fit(X, z, sigma2, n, X["topic"]).estimate()
+    atol = 3 * estimator.split_error_[order] if atol is None else atol
+    for name in ("value", "low", "high"):
+        moved = np.abs(getattr(second, name) - getattr(first, name)[order])
+        assert (moved <= atol).all(), (name, moved.max())
+
+
+def test_split_error_is_the_spread_over_seeds():
+    fitted = [EmpiricalBayes(Ridge(), random_state=seed).fit(X, Z, 1.0) for seed in range(25)]
+    spread = np.std([eb.estimate().value for eb in fitted], axis=0)
+    error = np.sqrt(np.mean([eb.split_error_**2 for eb in fitted], axis=0))
+    # A standard deviation of 25 has a relative error of .14, less in a mean over groups.
+    np.testing.assert_allclose(spread.mean(), error.mean(), rtol=0.1)
+    assert np.isnan(EmpiricalBayes(Ridge(), cv=2).fit(X, Z, 1.0).split_error_).all()
+
+
 def test_seed_reproduces():
     a, b, c = (folds_of(CrossFitKFold(random_state=seed)) for seed in (1, 1, 2))
     assert all((s == t).all() for s, t in zip(a, b, strict=True))
     assert any(set(s) != set(t) for s, t in zip(a, c, strict=True))
-
-
-def test_content_order_breaks_ties_by_y():
-    same = np.zeros((4, 1))
-    np.testing.assert_array_equal(content_order(same, [3.0, 1.0, 2.0, 0.0]), [3, 1, 2, 0])
 
 
 @pytest.mark.parametrize(

@@ -35,24 +35,6 @@ def simulated(n_groups=300, prior=None, seed=0):
     return X, truth + np.sqrt(sigma2) * rng.normal(size=n_groups), sigma2, truth
 
 
-def two_fold_by_hand(X, z, sigma2, cv):
-    """Steps (2) to (5) of Fogliato et al., section 4.2, one after the other."""
-    value = np.empty(len(z))
-    for train, test in cv.split(X):
-        f = LinearRegression().fit(X[train], z[train]).predict(X[test])
-        A = max(0, np.mean((z[test] - f) ** 2 - sigma2[test]))
-        value[test] = f + A / (A + sigma2[test]) * (z[test] - f)
-    return value
-
-
-def test_reproduces_the_steps_of_the_paper():
-    X, z, sigma2, _ = simulated()
-    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance="moments")
-    np.testing.assert_allclose(
-        eb.fit_predict(X, z, sigma2), two_fold_by_hand(X, z, sigma2, KFold(2))
-    )
-
-
 @pytest.mark.parametrize("method", PRIOR_VARIANCES)
 def test_prior_variance_comes_from_held_out_residuals(method):
     X, z, sigma2, _ = simulated(100)

@@ -303,32 +303,6 @@ def test_three_topics_never_widen():
         assert np.mean(e.high - e.low) <= np.mean(direct.high - direct.low) + 1e-12
 
 
-@pytest.mark.slow
-def test_nearly_perfect_groups_are_covered():
-    X, _, _ = crossed(4, 20)
-    hits = []
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        p = np.where(rng.random(80) < 0.1, 0.3, 0.995)
-        k = rng.binomial(10, p)
-        fitted = MixedModel().fit(X, k / 10, n=np.full(80, 10), sampling=OWN_ITEMS)
-        e = fitted.estimate()
-        hits.append((e.low <= p) & (p <= e.high))
-    # Groups of a set err together, so the band is that of 6 sets' means.
-    assert np.mean(hits) > 0.93
-
-
-@pytest.mark.slow
-def test_covers_on_average():
-    hits = []
-    for seed in range(30):
-        g, truth = simulated(seed, n_models=4, n_topics=30, n_items=10)
-        e = MixedModel().fit(**g.fit_args).estimate()
-        hits.append(np.mean((e.low <= truth) & (truth <= e.high)))
-    # Groups of a topic are dependent: the spread over seeds is the yardstick.
-    assert np.mean(hits) > 0.94 - 3 * np.std(hits, ddof=1) / np.sqrt(30)
-
-
 def test_warns_where_the_loop_did_not_converge(monkeypatch):
     monkeypatch.setattr("skbench.stats.mixed._fit._MOST_ROUNDS", 2)
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 rounds"):

@@ -228,7 +228,7 @@ def test_fay_herriot_says_when_there_is_nothing_but_noise():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 6)}), "'when' is of dtype datetime"),
+        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 6)}), "'when' of X holds dates"),
         (pd.DataFrame({"a": [1.0, np.nan, 3, 4, 5, 6]}), "column 'a' has missing or infinite"),
     ],
 )

@@ -156,14 +156,14 @@ def unit_level(t, c):
 
 def in_turn(t, c):
     race = sk.SequentialComparison(margin=0.05 * c.scale, bounds=c.bounds, max_items=100)
-    r = race.update(t["score_a"], t["score_b"])
+    r = race.update(t["score_a"], t["score_b"], column(t, "item"))
     ends = {"difference": r.value, "difference_low": r.low, "difference_high": r.high}
     return pd.DataFrame(ends | {"chance": r.chance, "verdict": r.verdict}, index=["all"])
 
 
 def mean_in_turn(t, c):
     mean = sk.SequentialMean(c.shift + 0.5 * c.scale, bounds=c.bounds, max_items=100)
-    r = mean.update(t["score_a"])
+    r = mean.update(t["score_a"], column(t, "item"))
     ends = {"value": r.value, "low": r.low, "high": r.high, "chance": r.chance}
     return pd.DataFrame(ends | {"verdict": r.verdict}, index=["all"])
 

@@ -301,12 +301,6 @@ class Exempt:
 
 
 EXCEPTIONS = [
-    Exempt(
-        "topics renamed",
-        f"{RIDGE}|StructuredRegression",
-        1.5,
-        "folds depend on the topics' names, which are a feature",
-    ),
     Exempt(RENAMED, RISKS, 3, "items are dealt in the order of names: two deals"),
     Exempt(
         "models renamed|topics renamed", DRAWN, 0.5, "Monte Carlo, 60 draws in the order of names"
@@ -315,9 +309,10 @@ EXCEPTIONS = [
         RENAMED, "UnitLevelModel", 0.05, "Monte Carlo, draws in the order of names", always=False
     ),
     Exempt("numbers as objects", FRAMES, "type Object|but Object", "refused"),
+    Exempt("numbers as objects", "CrossFitKFold|LabeledKFold", 9, "splitters take them as text"),
     Exempt("column twice", RIDGE, 0.5, "a ridge shrinks two copies less than one"),
-    Exempt("*column*", "StructuredRegression", 1e-4, "coordinate descent stops on the way"),
-    Exempt("a copy of a model", BORROW, 1, "the others learn from one model more"),
+    Exempt("*column*|topics renamed", "StructuredRegression", 1e-3, "coordinate descent stops on the way"),
+    Exempt("a copy of a model", BORROW, 3, "the others learn from one model more"),
     Exempt("a copy of a model", DRAWN, 0.5, "Monte Carlo, 60 draws; one more to correct for"),
     Exempt("a copy of a model", "item_correlation", 1, "correlations are shrunk together"),
     Exempt(

@@ -1,8 +1,10 @@
 """All displays: numbers without matplotlib; on axes of the caller what has no room is left out."""
 
+import io
 import subprocess
 import sys
 from itertools import pairwise
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pandas as pd
@@ -84,6 +86,14 @@ def coverage():
     return CoverageDisplay.from_summary(summary())
 
 
+def simplex():
+    X = pd.DataFrame(
+        {"model": list("aaabbb"), "task": list("uvw") * 2, "category": list("uvw") * 2}
+    )
+    scores = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1]
+    return SimplexDisplay.from_simplex(WeightSimplex(resolution=3).fit(X, scores, sigma2=0.01))
+
+
 ROWS = [forest, shrinkage, difference, rank, sampling, risk, coverage]
 
 
@@ -116,6 +126,24 @@ def test_rows_are_thinned_to_the_height_of_axes(pyplot, make, layout):
     assert all(a.x1 <= b.x0 for a, b in pairwise(numbers))
 
 
+@pytest.mark.filterwarnings("error:Glyph")
+@pytest.mark.parametrize("make", ROWS, ids=lambda make: make.__name__)
+def test_pictures_show_the_control_characters_of_names(pyplot, make, monkeypatch):
+    odd = "a\x00\x1b[31m\x0b\uffff"
+    monkeypatch.setitem(
+        globals(), "LABELS", pd.Index([f"{odd}{i}" for i in range(5)], name="topic")
+    )
+    monkeypatch.setitem(globals(), "N_ROWS", 5)
+    monkeypatch.setitem(globals(), "TRUTH", TRUTH[:5])
+    monkeypatch.setitem(globals(), "NAMES", ["direct", f"{odd} 1", f"{odd} 2"])
+    figure = np.ravel(make().plot().ax_)[0].figure
+    for form in ("svg", "png", "pdf"):
+        figure.savefig(drawn := io.BytesIO(), format=form)
+        if form == "svg":
+            fromstring(drawn.getvalue())
+            assert rb"\x1b[31m" in drawn.getvalue()
+
+
 @pytest.mark.slow
 def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
     models, rng = 7, np.random.default_rng(0)
@@ -140,6 +168,14 @@ def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
         n_others = len(display.fractions) - 1 - named[-1]
         assert any(text.startswith(f"{n_others} other model") for text in texts) == (n_others > 0)
     assert 1 <= named[0] < named[1]
+
+
+@pytest.mark.parametrize("make", [shrinkage, difference, rank, sampling, risk, simplex])
+def test_draws_on_the_axes_given_and_on_no_others(pyplot, make):
+    figure, axes = pyplot.subplots(1, 2, figsize=(12, 6))
+    display = make().plot(axes[1])
+    assert display.ax_ is axes[1] and display.figure_ is figure
+    assert len(pyplot.get_fignums()) == 1 and not axes[0].has_data()
 
 
 @pytest.mark.parametrize("make", [forest, rank], ids=lambda m: m.__name__)

@@ -162,9 +162,3 @@ def test_names_are_no_formulas(pyplot):
     ax = RiskDisplay.from_summary(table, baseline=names["direct"]).plot().ax_
     assert not ax.xaxis.label.get_parse_math()
     assert ax.get_yticklabels()[0].get_text() == "one $ or $ two lines"
-
-
-def test_own_axes_are_used(pyplot):
-    _, ax = pyplot.subplots()
-    display = RiskDisplay.from_summary(make_table().loc["small"]).plot(ax)
-    assert display.ax_ is ax and display.figure_ is ax.figure

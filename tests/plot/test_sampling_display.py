@@ -123,5 +123,3 @@ def test_dots_ticks_and_truth_are_drawn(pyplot):
         np.testing.assert_array_equal(np.round(line.get_ydata()), np.repeat(np.arange(4), 8))
     assert [text.get_text() for text in display.ax_.get_legend().texts] == ["direct", "EB", "truth"]
     assert display.ax_.get_xlabel() == "accuracy"
-    _, ax = pyplot.subplots()
-    assert SamplingDisplay.from_results(make_results()).plot(ax).ax_ is ax

@@ -136,11 +136,6 @@ def test_missing_intervals_are_told():
     assert display.legend["shrunk"] == "lasso (no interval)" and display.notes == []
 
 
-def test_rows_are_sorted_by_the_shrunk_estimate():
-    rows = make_display().rows
-    assert rows["shrunk"].tolist() == sorted(SHRUNK, reverse=True)
-
-
 def test_many_groups_show_those_that_moved_most():
     display, (_, direct, shrunk) = make_many(250)
     farthest = np.sort(np.abs(shrunk - direct))[-40:]
@@ -269,14 +264,6 @@ def test_missing_estimates_draw_no_arrow_but_keep_what_there_is(pyplot):
     assert "n = 2 · no direct estimate" in remarks and "n = 3 · no shrunk estimate" in remarks
     assert 0.5 in heads(display.ax_, "o")  # law: a dot instead of an arrow's tip
     assert 0.9 in heads(display.ax_, "o")  # virology: its direct estimate
-
-
-def test_draws_on_the_axes_given(pyplot, assert_nothing_clipped):
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 4), layout="constrained")
-    display = make_display(truth=TRUTH).plot(axes[1])
-    assert display.ax_ is axes[1] and display.figure_ is figure
-    assert len(pyplot.get_fignums()) == 1
-    assert_nothing_clipped(figure)
 
 
 @pytest.mark.parametrize("n_groups", [1, 26])

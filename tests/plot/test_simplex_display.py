@@ -140,13 +140,6 @@ def test_more_winners_than_colours_are_summed_up(pyplot):
     assert len(texts) == 8 + 4
 
 
-def test_draws_on_the_axes_given(pyplot):
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 6))
-    display = SimplexDisplay.from_simplex(make_simplex(resolution=3)).plot(axes[1])
-    assert display.ax_ is axes[1] and display.figure_ is figure
-    assert len(pyplot.get_fignums()) == 1 and not axes[0].images
-
-
 def test_long_names_of_corners_stay_apart(pyplot):
     display = SimplexDisplay.from_simplex(make_simplex(resolution=3))
     display.categories = ["a category whose name has a great many words", "x" * 70, "x" * 70]

@@ -621,16 +621,6 @@ def test_open_qa_with_two_thirds_of_the_labels_hidden(openqa):
     assert np.mean(narrower) >= 0.95
 
 
-def test_moments_do_not_depend_on_the_integration(yes_no):
-    chain = ChainRulePPI().fit(*yes_no)
-    counts = [[[10, 1], [2, 7]]]
-    moments = chain_moments([[600, 400]], counts, [1, 0])
-    assert_allclose(chain.estimate_, moments.mean[0], rtol=1e-12)
-    assert_allclose(
-        chain.standard_error_**2, moments.unlabeled_variance + moments.labeled_variance, rtol=1e-12
-    )
-
-
 @pytest.mark.parametrize("estimator", [ChainRulePPI(), RoganGladen()])
 def test_all_rows_labeled_is_not_said_to_be_the_labels_alone(estimator):
     X, y = rows({}, {(1, 1): 20, (1, 0): 5, (0, 1): 3, (0, 0): 12})

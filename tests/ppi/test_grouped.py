@@ -17,7 +17,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from skbench import DirectEstimator, EmpiricalBayes
+from skbench import EmpiricalBayes
 from skbench.datasets import make_judged_items
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean, StratifiedPPI
 
@@ -364,13 +364,6 @@ def test_variances_are_right_on_average(accuracy):
         assert abs(gap.mean()) < 0.15 * known.mean()
 
 
-def test_summary_goes_into_every_estimator(judged):
-    summary = GroupedPPI(features=judged.features).fit(*rows_of(judged)).summary_
-    for estimator in (EmpiricalBayes(LinearRegression(), random_state=0), DirectEstimator()):
-        estimate = fit_quietly(estimator, **summary.fit_args).estimate()
-        assert np.isfinite(estimate.low).all() and estimate.labels.equals(summary.labels)
-
-
 def mean_of_rows(noise, bias, seeds):
     """Errors, over those of adaptive shrinkage, and coverage: of these rows, and by default."""
     found = []
@@ -543,17 +536,6 @@ def bridge(seeds, regressor=LinearRegression, **settings):
         errors = [np.mean((value - truth) ** 2) for value in (ppi, eb.value, without.value)]
         results.append([*errors, np.mean((eb.low <= truth) & (truth <= eb.high))])
     return np.mean(results, axis=0)
-
-
-@pytest.mark.slow
-def test_bridge_to_empirical_bayes():
-    ppi, eb, without, coverage = bridge(range(3), **AUTORATERS["good"])
-    assert eb < 0.5 * ppi
-    assert eb < 0.85 * without
-    assert coverage >= 0.93
-    _, eb, without, coverage = bridge(range(3), **AUTORATERS["noise"])
-    assert eb < 1.05 * without
-    assert coverage >= 0.93
 
 
 def test_a_useless_autorater_leaves_whole_counts():

@@ -5,8 +5,6 @@ import subprocess
 import sys
 from importlib import import_module
 
-import pytest
-
 from skbench.report.cli import COMMANDS
 
 
@@ -36,21 +34,14 @@ def test_a_mistyped_command_is_named():
     assert "No such command 'estimat'" in done.stderr
 
 
-@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_files_are_whole_where_nobody_reads_on(tmp_path, full):
-    """As after ``| head -1``, or on a full disk: the page is there, the exit code is kept."""
+def test_files_are_whole_where_nobody_reads_on(tmp_path):
+    """As after ``| head -1``: the page is there, the exit code is what it would have been."""
     rows = [f"{m},{i},{(i * m) % 3 % 2}" for m in (1, 2) for i in range(30)]
     (tmp_path / "r.csv").write_text("\n".join(["model,item,score", *rows]))
     page = tmp_path / "page.html"
     reading, writing = os.pipe()
     os.close(reading)
-    cases = [({"stdout": writing, "stderr": writing}, ["--fail-under", "1"], 3)]
-    if full:
-        disk = os.open("/dev/full", os.O_WRONLY)
-        cases = [({"stdout": disk, "stderr": subprocess.PIPE}, [], 1)]
-    for streams, options, code in cases:
-        command = [sys.executable, "-m", "skbench", "report", tmp_path / "r.csv", "--html", page]
-        done = subprocess.run([*command, *options], text=True, **streams)
-        assert done.returncode == code
-        assert page.read_text().rstrip().endswith("</html>")
-        assert "Traceback" not in (done.stderr or "")
+    command = [sys.executable, "-m", "skbench", "report", tmp_path / "r.csv", "--html", page]
+    done = subprocess.run([*command, "--fail-under", "1"], stdout=writing, stderr=writing)
+    assert done.returncode == 3
+    assert page.read_text().rstrip().endswith("</html>")

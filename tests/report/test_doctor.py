@@ -208,7 +208,7 @@ def test_several_files_per_model(written):
     assert items.groupby(["model", "topic"]).size().to_dict() == {
         (model, topic): n for model in ("ada", "bob") for topic, n in sizes.items()
     }
-    assert items.drop_duplicates(["model", "item"]).shape == items.shape
+    assert items.drop_duplicates(["model", "topic", "item"]).shape == items.shape
 
 
 def test_models_are_renamed(written):

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from commands import parsed, run
 from writing import write
 
-from skbench._files import write_whole
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
@@ -191,18 +190,6 @@ def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
                           (["--features", "hardness"], with_it["groups"])):  # fmt: skip
         same = parsed(estimate, path, *options)["groups"]
         pd.testing.assert_frame_equal(pd.DataFrame(same), pd.DataFrame(rows))
-
-
-def test_files_are_there_whole_or_not_at_all(tmp_path):
-    path, link = tmp_path / "page.html", tmp_path / "link.html"
-    link.symlink_to(path)
-    write_whole(link, "new")
-    assert path.read_text() == "new" and link.is_symlink()
-    with pytest.raises(TypeError):
-        write_whole(path, None)
-    assert [p.name for p in sorted(tmp_path.iterdir())] == ["link.html", "page.html"]
-    write_whole(os.devnull, "nothing")
-    assert not os.path.isfile(os.devnull)
 
 
 @pytest.mark.parametrize(("wish", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])

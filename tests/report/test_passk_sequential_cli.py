@@ -1,6 +1,7 @@
 """`skbench passk` and `skbench sequential`: the functions, on files."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -39,9 +40,8 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
     assert run(passk, folder / "counts.csv", "--by", "topic", "--csv").stdout.count("\n") == 5
     text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
     assert text.startswith("| model | pass@3 | low | high |") and " of 8 (" in text
-    # Rows that nothing tells apart are runs all the same, also where ids start again by topic.
-    rows = pd.read_csv(folder / "runs.csv")
-    rows.drop(columns="epoch").assign(item=rows["item"] // 2).to_csv(folder / "bare.csv")
+    # Rows that nothing tells apart are runs all the same.
+    pd.read_csv(folder / "runs.csv").drop(columns="epoch").to_csv(folder / "bare.csv")
     bare = json.loads(run(passk, folder / "bare.csv", *asked).stdout)
     assert [row["low"] for row in bare["groups"]] == pytest.approx(expected.low)
     wrong = run(passk, folder / "counts.csv", "-k", 9)
@@ -67,9 +67,10 @@ def test_sequential_goes_on_from_its_state(race):
     first = run(sequential, folder / "part.csv", "ada", "bob", "--state", state)
     assert (first.exit_code, "undecided" in first.stdout) == (4, True)
     both = SequentialComparison(names=("ada", "bob"))
-    assert json.loads(state.read_text()) == json.loads(
-        (both.update(a[:30], b[:30]), both)[1].to_json()
-    )
+    both.update(a[:30], b[:30])
+    assert state.read_text() == both.to_json()
+    rows = pd.read_csv(folder / "all.csv").sample(frac=1, random_state=0)
+    rows.to_csv(folder / "all.csv", index=False)  # items are known, whatever their order
     result = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--json")
     expected = both.update(a[30:], b[30:])
     document = json.loads(result.stdout)
@@ -81,6 +82,42 @@ def test_sequential_goes_on_from_its_state(race):
     assert other.exit_code == 1 and "was made with margin=None" in other.stderr
 
 
+def test_a_file_that_does_not_go_on_from_the_state_is_refused(race):
+    folder = race[0]
+    state, rows = folder / "state.json", pd.read_csv(folder / "all.csv")
+    run(sequential, folder / "all.csv", "ada", "bob", "--state", state)
+    before = state.read_text()
+    for table, words in [
+        (rows[20:], "10 of 300 items counted before are not among the 290"),
+        (rows.assign(item="x" + rows["item"].astype(str)), "300 of 300 items"),
+        (rows.assign(topic="t"), "300 of 300 items"),
+        (rows.assign(score=rows["score"] ^ (rows["item"] == 7)), "1 of 300 .* is item 7:"),
+    ]:
+        table.to_csv(folder / "other.csv", index=False)
+        wrong = run(sequential, folder / "other.csv", "ada", "bob", "--state", state)
+        assert wrong.exit_code == 1 and re.search(
+            f"other.csv' .*state.json': {words}", wrong.stderr
+        )
+    for text in ("", before[:99], "[]", before.replace('"ada", "bob"', '"bob", "ada"')):
+        state.write_text(text)
+        wrong = run(sequential, folder / "all.csv", "ada", "bob", "--state", state)
+        assert wrong.exit_code == 1 and "state.json' " in wrong.stderr
+        assert state.read_text() == text
+
+
+def test_ids_that_start_again_in_a_second_topic_are_known_by_their_topic(race):
+    folder = race[0]
+    rows = pd.read_csv(folder / "all.csv").head(80)
+    rows["topic"], rows["item"] = rows["item"] % 2, rows["item"] // 2
+    for table in (rows[rows["topic"] == 1], rows):
+        table.to_csv(folder / "topics.csv", index=False)
+        asked = "ada", "bob", "--state", folder / "state.json", "--json"
+        result = run(sequential, folder / "topics.csv", *asked)
+        assert json.loads(result.stdout)["n_items"] == len(table) // 2
+    state = SequentialComparison.load(folder / "state.json")
+    assert all((topic, item) in state for topic in range(2) for item in range(20))
+
+
 def test_sequential_of_one_model_and_mistakes(race):
     folder = race[0]
     result = run(sequential, folder / "all.csv", "ada", "--target", 0.5, "--markdown")
@@ -89,6 +126,10 @@ def test_sequential_of_one_model_and_mistakes(race):
         (["ada"], 2, "Name two models"),
         (["ada", "bob", "--target", 0.5], 2, "--target is for one model"),
         (["ada", "cat"], 1, "There are: 'ada', 'bob'"),
+        (["ada", "--target", 7], 1, "target must be a number strictly between 0 and 1"),
+        (["ada", "bob", "--margin", 1], 1, "margin must be a number strictly between 0 and 1"),
+        (["ada", "bob", "--margin", "inf"], 2, "inf is not a finite number"),
+        (["ada", "--width", -1], 2, "-1 is not a finite number above 0"),
     ]:
         wrong = run(sequential, folder / "all.csv", *arguments)
         assert wrong.exit_code == code and words in wrong.stderr

@@ -25,10 +25,8 @@ from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.page import SHADES
-from skbench.report.reading import recommended
 from skbench.report.report import report
 from skbench.report.sections import bar
-from skbench.summaries import summarize_items
 
 LOOSELY = {"check_names": False, "check_dtype": False, "check_index_type": False}
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
@@ -65,17 +63,6 @@ def page_of(written, tmp_path):
 @pytest.fixture(scope="module")
 def document(file):
     return parsed(file)
-
-
-def test_groups_are_those_of_the_estimator(document, items):
-    g = summarize_items(items, ["model", "topic"])
-    expected = recommended(0).fit(**g.fit_args).estimate().to_frame()
-    rows = pd.DataFrame(document["groups"]).set_index(["model", "topic"])
-    rows = rows.loc[expected.index]
-    np.testing.assert_allclose(rows["value"], expected["value"], rtol=1e-12)
-    np.testing.assert_allclose(rows[["low", "high"]], expected[["low", "high"]], rtol=1e-12)
-    np.testing.assert_allclose(rows["direct"], g.z, rtol=1e-12)
-    assert document["guarantee"] == expected["guarantee"].iloc[0]
 
 
 def test_ranking_and_pairs_are_those_of_the_functions(document, items):

@@ -1,6 +1,5 @@
 """What all commands share: help, notes, rows, percentages, names, zeros without a sign."""
 
-import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -201,18 +200,6 @@ def test_outputs_are_checked_before_anything_is_computed(
         told.append(line)
     assert f"no folder {str(folder / 'none')!r}" in told[0] and "it is a folder" in told[1]
     assert f"the folder {str(folder)!r} cannot be written to" in told[2]
-
-
-def test_a_full_disk_is_told_by_the_name_of_the_file(old_and_new, tmp_path, monkeypatch, capsys):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    page = tmp_path / "page.html"
-    assert run("report", old_and_new[0], "--html", str(page)) == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told == f"skbench: Cannot write {str(page)!r}: No space left on device."
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv", "old.csv"]
 
 
 @pytest.mark.parametrize("form", [".3f", "+.3f", ".2g", ".1%"])

@@ -385,14 +385,6 @@ def thinned_error(rows, n_items, prior, n_seeds):
 
 
 @pytest.mark.slow
-def test_the_default_prior_does_not_mislead(rows):
-    direct, ours = thinned_error(rows, 10, "uniform", n_seeds=1)
-    assert ours < 0.95 * direct
-    direct, published = thinned_error(rows, 10, "exponential", n_seeds=1)
-    assert published > 1.4 * direct
-
-
-@pytest.mark.slow
 def test_errors_on_thinned_test_sets(rows):
     """The figures of the docstring, from five thinnings of 304 accuracies: a minute."""
     for n_items, gain in [(5, 0.85), (10, 0.95), (25, 0.98), (100, 1)]:
@@ -534,17 +526,17 @@ def test_identical_models_and_one_model():
 
 
 @pytest.mark.parametrize(
-    "change, message",
+    "change",
     [
-        ({"n": None}, "n is missing"),
-        ({"y": np.array([0.7, 0.6, 0.85, 0.5, 0.4, 0.3])}, "whole number.*'ada'.*0.85.*'sum'"),
-        ({"y": np.array([0.7, 0.6, 1.2, 0.5, 0.4, 0.3])}, "between 0 and n.*'ada'"),
-        ({"y": np.array([0.7, np.nan, 0.8, 0.5, 0.4, 0.3])}, "'ada' has no score on task 'art'"),
-        ({"n": [10, 10, 10, 10, 0, 10]}, "at least 1"),
-        ({"X": SMALL["X"].drop(columns="task")}, "no column 'task'"),
+        {"n": None},
+        {"y": np.array([0.7, 0.6, 0.85, 0.5, 0.4, 0.3])},
+        {"y": np.array([0.7, 0.6, 1.2, 0.5, 0.4, 0.3])},
+        {"y": np.array([0.7, np.nan, 0.8, 0.5, 0.4, 0.3])},
+        {"n": [10, 10, 10, 10, 0, 10]},
+        {"X": SMALL["X"].drop(columns="task")},
     ],
 )
-def test_refused_data(change, message):
+def test_refused_data(change):
     with pytest.raises(ValueError):
         HierarchicalBetaBinomial().fit(**(SMALL | change))
 
@@ -559,24 +551,21 @@ def test_missing_and_double_cells_are_named():
 
 
 @pytest.mark.parametrize(
-    "parameters, message",
+    "parameters",
     [
-        ({"solver": "nuts"}, "solver must be one of"),
-        ({"kind": "bootstrap"}, "kind must be one of"),
-        ({"n_draws": 0}, "n_draws must be a whole number"),
-        ({"prior": stats.expon()}, "pair of frozen scipy"),
-        ({"prior": "flat"}, "must be 'uniform', 'exponential' or a pair"),
-        ({"prior": {"ada": "uniform", "bob": None}}, r"prior\['bob'\] must be"),
-        ({"prior": (stats.poisson(3), stats.expon())}, "no frozen continuous"),
-        ({"prior": (stats.uniform(-2, 1), stats.expon())}, "probability above 0"),
-        ({"prior": {"ada": (stats.expon(), stats.expon())}}, "lacks model 'bob'"),
-        (
-            {"prior": dict.fromkeys(["ada", "bob", "eve"], (stats.expon(), stats.expon()))},
-            "unknown model 'eve'",
-        ),
+        {"solver": "nuts"},
+        {"kind": "bootstrap"},
+        {"n_draws": 0},
+        {"prior": stats.expon()},
+        {"prior": "flat"},
+        {"prior": {"ada": "uniform", "bob": None}},
+        {"prior": (stats.poisson(3), stats.expon())},
+        {"prior": (stats.uniform(-2, 1), stats.expon())},
+        {"prior": {"ada": (stats.expon(), stats.expon())}},
+        {"prior": dict.fromkeys(["ada", "bob", "eve"], (stats.expon(), stats.expon()))},
     ],
 )
-def test_refused_parameters(parameters, message):
+def test_refused_parameters(parameters):
     with pytest.raises(ValueError):
         HierarchicalBetaBinomial(**parameters).fit(**SMALL)
 
@@ -632,17 +621,17 @@ def test_learned_concentrations_pool_tasks():
 
 
 @pytest.mark.parametrize(
-    "X, parameters, message",
+    "X, parameters",
     [
-        (MATRICES.drop(columns="fn"), {}, "no column 'fn'"),
-        (MATRICES.assign(tp=[1.5, 1, 1, 1]), {}, "tp must hold counts"),
-        (MATRICES.assign(tp=[-1, 1, 1, 1]), {}, "tp must be non-negative"),
-        (MATRICES, {"metric": "f2"}, "metric must be one of"),
-        (MATRICES, {"prior": 0}, "positive concentration"),
-        (MATRICES.iloc[:3], {}, "'bob' has no score on task 'fraud'"),
+        (MATRICES.drop(columns="fn"), {}),
+        (MATRICES.assign(tp=[1.5, 1, 1, 1]), {}),
+        (MATRICES.assign(tp=[-1, 1, 1, 1]), {}),
+        (MATRICES, {"metric": "f2"}),
+        (MATRICES, {"prior": 0}),
+        (MATRICES.iloc[:3], {}),
     ],
 )
-def test_refused_matrices(X, parameters, message):
+def test_refused_matrices(X, parameters):
     with pytest.raises(ValueError):
         ConfusionPosterior(**parameters).fit(X)
 

@@ -100,9 +100,16 @@ function order(a, b, way) {
   return (a < b ? -1 : a > b ? 1 : 0) * way;
 }
 
+// A line for each row: control characters are shown, and text that a spreadsheet would run as a
+// formula, or split at a sign behind which one stands, is text.
 function csvCell(value) {
-  const text = String(value ?? "");
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (typeof value === "number") return String(value);
+  let text = String(value ?? "").replace(
+    /[\0-\x1f\x7f-\x9f\u2028\u2029]/g,
+    (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`,
+  );
+  if (/^\s*[=+\-@]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
+  return /[",;|']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function pageName() {

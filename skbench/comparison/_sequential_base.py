@@ -1,0 +1,273 @@
+"""What both sequential runs share: items, counts, ends, verdicts and states."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import (
+    check_confidence_level,
+    check_same_index,
+    check_whole,
+    check_within,
+    floats,
+)
+from skbench._files import write_whole
+from skbench._numbers import number, score_form
+from skbench._types import Path
+from skbench.comparison._sequential_items import (
+    Items,
+    item_hash,
+    item_hashes,
+    item_ids,
+    parsed_state,
+    state_text,
+)
+from skbench.stats.sequential import betting
+
+_FEWEST = 10  # items before anything is called futile
+_ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
+
+
+@dataclass(frozen=True)
+class SequentialResult:
+    """The result after a batch.
+
+    Attributes
+    ----------
+    verdict : str
+        "undecided", or the decision.
+    value, low, high : float
+        Mean (difference) and its interval, valid at all looks together.
+    n_items : int
+        Number of items so far.
+    chance : float
+        Probability that `max_items` items will decide; nan where unknown.
+    futile : bool
+        Whether that probability is too small to go on.
+    confidence_level : float
+        Level of the interval.
+    """
+
+    verdict: str
+    value: float
+    low: float
+    high: float
+    n_items: int
+    chance: float
+    futile: bool
+    confidence_level: float
+
+    @property
+    def stop(self) -> bool:
+        """Whether to stop: decided, or futile."""
+        return self.verdict != "undecided" or self.futile
+
+    def to_frame(self) -> pd.DataFrame:
+        """The result as one row."""
+        return pd.DataFrame([asdict(self)])
+
+    def __str__(self):
+        numbers = self.value, self.low, self.high
+        value, low, high = (number(x, score_form(numbers)) for x in numbers)
+        words = (
+            f"{self.verdict} after {self.n_items:,} items: {value}, "
+            f"{100 * self.confidence_level:.4g}% interval {low} to {high} at all looks"
+        )
+        if math.isnan(self.chance):
+            return words
+        futile = "; futile: it will hardly be decided" if self.futile else ""
+        return f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"
+
+
+class Sequential:
+    """Items that were counted, their scores by value, and the narrowest ends so far."""
+
+    def _start(self):
+        """Check the settings and start without items."""
+        check_confidence_level(self.confidence_level)
+        ends = floats("bounds", self.bounds)
+        if ends.shape != (2,):
+            raise ValueError(f"bounds must be a low and a higher number, got {self.bounds!r}.")
+        check_within("scores", np.empty(0), ends)
+        low, high = self.bounds = tuple(ends.tolist())
+        reach = 0.0, high - low
+        for name, within in {"target": self.bounds, "width": reach, "margin": reach}.items():
+            if getattr(self, name, None) is not None:
+                setattr(self, name, _between(name, getattr(self, name), *within))
+        if self.max_items is not None:
+            check_whole("max_items", self.max_items)
+            self.max_items = int(self.max_items)
+        if self.futility != 0:
+            self.futility = _between("futility", self.futility, 0, 1)
+        self._items, self._counts = Items(len(self._given)), {}
+        self._ends = self._range()
+        self._verdict = "undecided"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items so far."""
+        return len(self._items)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an item was counted, by its id."""
+        return item_hash(item) in self._items
+
+    @property
+    def result(self) -> SequentialResult:
+        """The result so far."""
+        values, counts = self._observed()
+        n = self.n_items
+        value = float(values @ counts / n) if n else math.nan
+        chance = self._chance(value, values, counts, n)
+        futile = self._verdict == "undecided" and bool(chance < self.futility)
+        known = self._verdict, value, *self._ends, n, chance, futile
+        return SequentialResult(*known, self.confidence_level)
+
+    def _observed(self):
+        """Values of the scores seen, and how often each was."""
+        values = np.array(sorted(self._counts), dtype=float)
+        return values, np.array([self._counts[v] for v in values.tolist()], dtype=float)
+
+    def _update(self, items, *given):
+        """The result with more items, none of which came before."""
+        keys, ids, columns = self._batch(items, given, self.n_items)
+        self._items.refuse_known(keys, ids)
+        return self._add(keys, columns)
+
+    def _catch_up(self, items, *given):
+        """The result with what is new among all items so far."""
+        keys, ids, columns = self._batch(items, given, 0)
+        slack = _ROUNDING * (self.bounds[1] - self.bounds[0])
+        new = self._items.new_among(keys, ids, columns, slack)
+        if not new.any():
+            return self.result
+        return self._add([keys[i] for i in np.flatnonzero(new)], [of[new] for of in columns])
+
+    def _batch(self, items, given, start):
+        """Hashes, ids and checked scores of items, none of which is there twice."""
+        named = dict(zip(self._given, given, strict=True))
+        check_same_index(**named, items=items)
+        columns = [self._checked(name, column) for name, column in named.items()]
+        if len({column.size for column in columns}) > 1:
+            a, b = map(len, columns)
+            raise ValueError(f"a has {a} scores and b {b}: give those of the same items.")
+        ids = item_ids(items, given, start, columns[0].size)
+        return item_hashes(ids), ids, columns
+
+    def _add(self, keys, columns):
+        """The result with more items."""
+        self._items.add(keys, columns)
+        self._count(columns)
+        low, high = self._range()
+        values, counts = self._observed()
+        scaled = np.clip((values - low) / (high - low), 0, 1)
+        ends = betting.confidence_sequence(scaled, counts, self.confidence_level)
+        now = [low + (high - low) * end for end in ends]
+        both = max(now[0], self._ends[0]), min(now[1], self._ends[1])
+        if both[0] <= both[1]:
+            self._ends = both
+        else:
+            warnings.warn(
+                "The scores contradict earlier ones: their mean has moved beyond chance. Was the "
+                "order of the items random?",
+                stacklevel=4,
+            )
+        if self._verdict == "undecided":
+            self._verdict = next(iter(self._decisions(*self._ends)), "undecided")
+        return self.result
+
+    def _count(self, columns):
+        """Count the scores, or differences, by their value."""
+        scores = columns[0] if len(columns) == 1 else np.subtract(*columns)
+        for value, count in zip(*np.unique(scores, return_counts=True), strict=True):
+            self._counts[float(value)] = self._counts.get(float(value), 0) + int(count)
+
+    def _chance(self, value, values, counts, n):
+        """Probability that the items still available will decide."""
+        if self.max_items is None or n < _FEWEST or self._verdict != "undecided":
+            return math.nan
+        low, high = self._range()
+        squares = counts @ (values - value) ** 2 + (high - low) ** 2 / 16
+        return self._chance_by(value, squares / (n + 1), n, max(self.max_items, n))
+
+    def _checked(self, name, scores):
+        """Scores of a batch as floats within the bounds."""
+        what = name if name == "scores" else f"scores of {name}"
+        column = np.atleast_1d(floats(what, scores))
+        if column.ndim > 1:
+            raise ValueError(f"{name} has shape {column.shape}: give one score for each item.")
+        if not np.isfinite(column).all():
+            raise ValueError(f"{what} must not be missing or infinite: leave such items out.")
+        check_within(f"{what} lie", column, self.bounds, _ROUNDING)
+        return np.clip(column, *self.bounds)
+
+    def to_json(self) -> str:
+        """The state as text: settings, items by a hash of their ids, scores, ends, verdict."""
+        settings = {name: getattr(self, name) for name in self._settings}
+        own = self._items.to_state() | {"ends": self._ends, "verdict": self._verdict}
+        return state_text(type(self).__name__, settings, own)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The object as it was when `to_json` wrote it."""
+        return cls._read(text, "This text")
+
+    def save(self, path: Path) -> None:
+        """Write the state to a file, whole or not at all."""
+        write_whole(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a state that `save` wrote."""
+        with open(path, "rb") as file:
+            start = file.read(1)  # a long file that is no state is not read
+            content = start + file.read() if start == b"{" else start
+        return cls._read(content.decode("utf-8", "replace"), repr(str(path)))
+
+    @classmethod
+    def _read(cls, text, what):
+        """The object of a state; what is wrong with it is said in words."""
+        try:
+            state = parsed_state(text, cls.__name__, cls._settings, len(cls._given))
+            found = cls(**{name: state[name] for name in cls._settings})
+            found._restore(**{name: state[name] for name in set(state) - set(cls._settings)})
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{what} is no state of a run of {cls._about}: {error} Start anew without it."
+            ) from error
+        return found
+
+    def _restore(self, items, scores, ends, verdict, **_):
+        """Take over what a state knows, once it fits the settings."""
+        columns = [self._checked("scores", column) for column in scores]
+        low, high = self._range()
+        if not low <= ends[0] <= ends[1] <= high:
+            raise ValueError(
+                f"its ends {ends[0]:g} and {ends[1]:g} are not in order from {low:g} to {high:g}."
+            )
+        possible = self._decisions(*ends) or ["undecided"]
+        if verdict not in possible:
+            raise ValueError(f"its verdict is {verdict!r:.40}, and its ends say {possible[0]!r}.")
+        self._items.add(items, columns)
+        self._count(columns)
+        self._ends, self._verdict = tuple(ends), verdict
+
+    def __repr__(self):
+        return f"{type(self).__name__}: {self.result}"
+
+
+def _between(name, value, low, high):
+    """A number strictly between two others, as a float; anything else is refused."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not low < value < high:
+        raise ValueError(
+            f"{name} must be a number strictly between {low:g} and {high:g}, got {value!r:.40}."
+        )
+    return float(value)

@@ -310,8 +310,16 @@ EXCEPTIONS = [
     ),
     Exempt("numbers as objects", FRAMES, "type Object|but Object", "refused"),
     Exempt("numbers as objects", "CrossFitKFold|LabeledKFold", 9, "splitters take them as text"),
+    Exempt(
+        "float32", "LabeledKFold", 9, "rows of nearly equal content change places", always=False
+    ),
     Exempt("column twice", RIDGE, 0.5, "a ridge shrinks two copies less than one"),
-    Exempt("*column*|topics renamed", "StructuredRegression", 1e-3, "coordinate descent stops on the way"),
+    Exempt(
+        "*column*|topics renamed",
+        "StructuredRegression",
+        1e-3,
+        "coordinate descent stops on the way",
+    ),
     Exempt("a copy of a model", BORROW, 3, "the others learn from one model more"),
     Exempt("a copy of a model", DRAWN, 0.5, "Monte Carlo, 60 draws; one more to correct for"),
     Exempt("a copy of a model", "item_correlation", 1, "correlations are shrunk together"),

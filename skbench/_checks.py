@@ -2,7 +2,7 @@
 
 import numbers
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from decimal import Decimal
 
 import numpy as np
@@ -29,7 +29,7 @@ def refuse_huge(what, values):
     if np.any(huge):
         raise ValueError(
             f"{what} are at most {LARGEST:g}, as powers of larger numbers overflow, but "
-            f"{int(np.sum(huge))} are beyond, such as {values[huge][0]:g}. Rescale them."
+            f"{int(np.sum(huge))} are beyond, such as {plain(values[huge][0])!r:.40}. Rescale them."
         )
 
 
@@ -46,8 +46,8 @@ def floats(what, values, row="row {}".format):
     for at, value in enumerate(array.ravel()):
         try:
             found.flat[at] = _number(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
+        except (TypeError, ValueError, OverflowError):
+            kind = ValueError if is_hashable(value) else TypeError
             raise kind(
                 f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Each argument "
                 "must be a number or a string of a number: code words, such as correct as 1 and "
@@ -170,6 +170,11 @@ def check_named(what, names, labels=None):
 
     Rows without a name would join rows of others.
     """
+    names = names.to_frame() if isinstance(names, pd.MultiIndex) else names
+    if isinstance(names, pd.DataFrame) and names.shape[1] > 1:
+        for at in range(names.shape[1]):
+            check_named(what, names.iloc[:, at], labels)
+        return pd.MultiIndex.from_frame(names).to_numpy()
     names = one_column(what, names)
 
     def row(at):
@@ -221,7 +226,9 @@ def check_labels(X):
     return pd.RangeIndex(n_rows(X))
 
 
-def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
+def check_column(
+    name, values, labels, *, minimum=None, whole=False, allow_scalar=False, unit="group"
+):
     """A finite float column with one entry per label; errors name the first offending `unit`."""
     column = floats(name, values, lambda at: _group(labels, at, unit))
     if allow_scalar and column.ndim == 0:
@@ -237,6 +244,8 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
         _refuse(column < minimum, name, word, column, labels, unit=unit)
+    if whole:
+        _refuse(column != np.round(column), name, "a whole number", column, labels, unit=unit)
     return column
 
 
@@ -267,9 +276,7 @@ def check_sizes(n, labels):
     """Group sizes: whole numbers of at least 1, or None where none were given."""
     if n is None:
         return None
-    sizes = check_column("n", n, labels, allow_scalar=True)
-    _refuse(sizes < 1, "n", "at least 1", sizes, labels)
-    _refuse(sizes != np.round(sizes), "n", "a whole number", sizes, labels)
+    sizes = check_column("n", n, labels, minimum=1, whole=True, allow_scalar=True)
     _refuse(sizes > _LARGEST_COUNT, "n", f"at most {_LARGEST_COUNT:g}", sizes, labels)
     return sizes
 
@@ -358,11 +365,6 @@ def are_named(estimators):
 
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
-    if not isinstance(by, str) and not isinstance(by, Iterable):
-        raise TypeError(
-            f"by must be the name of a column or a list of names, got {by!r}. Pass the columns "
-            'that define the groups, such as by=["model", "topic"].'
-        )
     names = [by] if isinstance(by, str) else list(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(
@@ -455,12 +457,3 @@ def kind_of(column):
     """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
     is_number = is_numeric_dtype(column) and not is_complex_dtype(column)
     return "number" if is_number else infer_dtype(column, skipna=True)
-
-
-def refuse_dates(name, column):
-    """Raise a ValueError where a column that must hold numbers or words holds dates."""
-    kind = kind_of(column)
-    if kind in DATES:
-        raise ValueError(
-            f"{name} holds dates or durations ({kind}): code it as numbers, such as 1 and 0."
-        )

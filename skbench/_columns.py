@@ -1,17 +1,23 @@
 """Columns of features: which name things, which say something, how they become numbers."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_integer_dtype, is_numeric_dtype
+from pandas.api.types import (
+    infer_dtype,
+    is_extension_array_dtype,
+    is_integer_dtype,
+    is_numeric_dtype,
+)
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skbench._checks import DATES, check_named, kind_of, plain, refuse_huge
+from skbench._checks import DATES, check_named, floats, kind_of, plain, refuse_huge
+from skbench._warnings import warn
 
 ENCODER = "encoder"  # name of the step in front of a regressor
+# Kinds of object columns that are numbers; all missing is "empty".
+_NUMBERS_OF_PYTHON = ("integer", "floating", "decimal", "mixed-integer-float", "empty")
 _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
 
 
@@ -82,12 +88,38 @@ def warn_of_numbered_names(X):
     for role in ("model", "topic"):
         name = role_column(X, role)
         if name is not None and is_integer_dtype(X[name]):
-            warnings.warn(
+            warn(
                 f"Column {name!r} of X holds whole numbers, which a regression reads as a "
                 f"quantity: {role} 2 lies between 1 and 3. If they are names, make them text, "
-                f"X.astype({{{name!r}: str}}).",
-                stacklevel=5,
+                f"X.astype({{{name!r}: str}})."
             )
+
+
+def as_pandas(X):
+    """pandas, its numbers those of numpy, for dataframes of any kind; anything else as it is."""
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if not isinstance(X, pd.DataFrame):
+        return X
+    columns = [_of_numpy(X.iloc[:, at]) for at in range(X.shape[1])]
+    if all(new is None for new in columns):
+        return X
+    columns = [X.iloc[:, at] if new is None else new for at, new in enumerate(columns)]
+    return pd.concat(columns, axis=1).set_axis(X.columns, axis=1)
+
+
+def _of_numpy(column):
+    """Numbers of a nullable, an Arrow, a sparse or an object column; None of any other column."""
+    if column.dtype == object:
+        is_number = infer_dtype(column) in _NUMBERS_OF_PYTHON
+        column = column.infer_objects()
+        if is_number and column.dtype == object:  # decimals
+            column = pd.Series(floats("X", column), column.index)
+        return column if is_number else None
+    if not is_extension_array_dtype(column.dtype) or not is_numeric_dtype(column.dtype):
+        return None
+    missing = {"dtype": float, "na_value": np.nan} if column.isna().any() else {}
+    return pd.Series(column.to_numpy(**missing), column.index)
 
 
 def text_columns(X):

@@ -5,46 +5,52 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import as_array, floats, refuse_unhashable
+from skbench._columns import as_pandas
 
 _STRETCH = 8.0  # of a curve that tells sets of numbers apart by their means
 _ROUNDING = 1e-12  # what sums in another order may differ by, in the range of all rows
+_NOISE = 1e-6  # what features of fewer digits may differ by
 _ROUNDS = 2  # a name is known by its rows, and these by their other names
 
 
 def content_order(X, y=None, ties=(), groups=None):
     """Positions of the rows in an order that depends on their content only.
 
-    A row has a place on a line by `y` and the numeric columns of `X`, in any units, and by the
-    places of all rows that share a name with it: a level of a text column, or of `groups`. So
-    other names, codes or orders of columns change nothing. Numbers in `ties` break ties, then
-    names.
+    A row has a place on a line by the numeric columns of `X`, in any units, and by the places
+    of all rows that share a name with it: a level of a text column, or of `groups`. So other
+    names, codes or orders of columns change nothing. Rows of one place go by `y`, by `ties`, by
+    the places that they have where `y` counts as well, and then by names.
     """
-    table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)).infer_objects()
+    table = as_pandas(X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)))
     is_number = np.array([is_numeric_dtype(dtype) for dtype in table.dtypes], dtype=bool)
-    features = table.loc[:, is_number].to_numpy(dtype=float, na_value=np.nan)
+    features = _in_units(table.loc[:, is_number].to_numpy(dtype=float, na_value=np.nan))
     names = [table.iloc[:, at].to_numpy(dtype=object) for at in np.flatnonzero(~is_number)]
     for values in names:
         refuse_unhashable("A column of X", values)
     names += [] if groups is None else [np.asarray(groups, dtype=object)]
-    y = np.zeros(len(table)) if y is None else floats("y", y).ravel()
-    keys = [_ranks(_places(y, features, names))]
-    if keys[0].max(initial=0) < len(table):
-        ties = [np.asarray(v, dtype=float) for v in ties if v is not None]
-        keys = [y, *_hashed(names), *(_ranks(_in_units(v)) for v in ties), *keys]
+    codes = [pd.factorize(values, use_na_sentinel=False)[0] for values in names]
+    y = np.zeros(len(table)) if y is None else floats("y", y)
+    numbers = [_in_units(np.asarray(v, dtype=float).ravel()) for v in (*ties, y) if v is not None]
+    keys = [*map(_ranks, numbers), _ranks(_places(0 * numbers[-1], features, codes), _NOISE)]
     order = np.lexsort(keys)
-    # A regressor that tunes itself by folds of neighbors must not find the rows sorted by score.
+    if np.any(np.all([np.diff(key[order]) == 0 for key in keys], axis=0)):
+        with_y = _ranks(_places(numbers[-1], features, codes))
+        order = np.lexsort([*_hashed(names), with_y, *keys])
+    return order
+
+
+def shuffled(order):
+    """The order shuffled: a regressor may tune itself by folds of neighbors, sorted by score."""
     return order[np.random.default_rng(0).permutation(len(order))]
 
 
-def _places(y, features, names):
+def _places(place, features, codes):
     """Place of each row: near for rows of near numbers, the same for rows of the same."""
-    place, features = _in_units(y), _in_units(features)
     features = features[:, (features != features[:1]).any(axis=0)]  # constant ones tell nothing
     if features.shape[1]:
         # A column is known by its values and what they go with.
         weights = np.sin(_STRETCH * ((1 + place) @ features) / len(place))
         place = place + (features @ weights + np.square(features).sum(axis=1)) / features.shape[1]
-    codes = [pd.factorize(values, use_na_sentinel=False)[0] for values in names]
     codes = [c for c in codes if c.any()]
     for _ in range(_ROUNDS if codes else 0):
         curve = np.sin(_STRETCH * place)
@@ -63,10 +69,10 @@ def _in_units(values):
     return np.where(np.isnan(known), -1.0, scaled)
 
 
-def _ranks(values):
-    """Ranks from 1 on, the same for values that differ by rounding."""
+def _ranks(values, noise=_ROUNDING):
+    """Ranks from 1 on, the same for neighbors that differ by noise."""
     order, ranks = np.argsort(values), np.empty(len(values), dtype=int)
-    ranks[order] = np.cumsum(np.diff(values[order], prepend=-np.inf) > _ROUNDING)
+    ranks[order] = np.cumsum(np.diff(values[order], prepend=-np.inf) > noise)
     return ranks
 
 

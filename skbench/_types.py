@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
+
+from skbench._parameters import Ends, Range, checked
+
+__all__ = ["checked"]
 
 
 class Estimator(Protocol):
@@ -38,6 +42,7 @@ class Study(Protocol):
         """One row per estimator."""
 
 
+@runtime_checkable
 class DrawSource(Protocol):
     """A fitted estimator that hands out its draws in batches."""
 
@@ -45,7 +50,19 @@ class DrawSource(Protocol):
         """Yield `Draws`."""
 
 
-RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+# Numbers with their limits, which `skbench._parameters` checks.
+Level: TypeAlias = Annotated[float, Range(0, 1, "neither", "Write 0.95 for 95%.")]
+Share: TypeAlias = Annotated[float, Range(0, 1)]
+OpenShare: TypeAlias = Annotated[float, Range(0, 1, "neither")]
+Positive: TypeAlias = Annotated[float, Range(0, closed="neither")]
+NonNegative: TypeAlias = Annotated[float, Range(0)]
+Correlation: TypeAlias = Annotated[float, Range(-1, 1)]
+AtLeastOne: TypeAlias = Annotated[float, Range(1)]
+Whole: TypeAlias = Annotated[int, Range(0)]
+Count: TypeAlias = Annotated[int, Range(1)]
+AtLeastTwo: TypeAlias = Annotated[int, Range(2)]
+Jobs: TypeAlias = Count | Annotated[int, Range(high=-1)] | None
+RandomState: TypeAlias = Whole | np.random.Generator | np.random.RandomState | None
 # Item rows in any engine; features, one row per group or item.
 Rows: TypeAlias = IntoFrame
 Table: TypeAlias = ArrayLike | IntoFrame
@@ -56,9 +73,12 @@ Labels: TypeAlias = Sequence[Any] | pd.Index
 # One number for all tasks, by name, or one for each; weights may also be equal by category.
 PerTask: TypeAlias = ArrayLike | pd.Series | Mapping[Any, float]
 Weights: TypeAlias = PerTask | None
-Bounds: TypeAlias = tuple[float, float]
+Bounds: TypeAlias = Annotated[tuple[float, float], Ends()]
+OpenBounds: TypeAlias = Annotated[tuple[float, float], Ends(finite=False)]
+# Ways to estimate the sampling variance of a group.
+Variance: TypeAlias = Literal["smoothed", "plug-in", "pooled", "agresti", "model"]
 # Number of items of a benchmark: one, or one for each topic.
-Population: TypeAlias = int | pd.Series | Mapping[Any, int]
+Population: TypeAlias = Annotated[int, Range(1, 10**15)] | pd.Series | Mapping[Any, int]
 # A column, or what makes one number per row of the table.
 Selector: TypeAlias = str | Callable[[pd.DataFrame], ArrayLike]
 
@@ -75,6 +95,21 @@ class ReadOptions(TypedDict, total=False):
     filter: str | None
     skip_bad_lines: bool
     n_jobs: int | None
+
+
+class Distribution(Protocol):
+    """A frozen distribution of scipy."""
+
+    def logpdf(self, x: Any, /) -> Any:
+        """Logarithms of the density."""
+
+
+@runtime_checkable
+class Bank(Protocol):
+    """A fitted `ItemBank`, of a room that others cannot import."""
+
+    def sample(self, items: Any, *args: Any, **kwargs: Any) -> Any:
+        """Draws of all models' scores on all items."""
 
 
 class RankSets(Protocol):

@@ -7,7 +7,7 @@ an earlier step computed. They check shapes and contain no fitting logic.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -15,17 +15,13 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import (
     as_array,
-    check_confidence_level,
     check_named,
-    check_option,
     check_same_index,
-    check_whole,
-    check_within,
     floats,
     require_columns,
 )
 from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
-from skbench._types import Labels
+from skbench._types import Bounds, Count, Labels, Level, checked
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.intervals.moderated import VarianceNoise
 from skbench.stats.shrinkage.sample_size import SampleSizeRatio
@@ -41,8 +37,6 @@ GUARANTEES = (
     "model",
     "none",
 )
-KINDS = ("bootstrap", "posterior")
-OUTCOMES = ("binomial", "continuous", "clustered")
 LISTED = 0.25  # probability of being unlike its peers above which a group is listed
 _OF_GROUPS = ("z", "sigma2", "n", "n_independent", "groups")
 _ROUNDING = 1e-8  # of an eigenvalue
@@ -63,6 +57,7 @@ class _OwnFrame:
         vars(container)[self._name] = None if frame is None else frame.copy()
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Sampling:
     """How the numbers of a summary came about: all that is not one number per group.
@@ -111,24 +106,18 @@ class Sampling:
     Sampling(continuous scores, items shared, correlation unknown, variances as they are)
     """
 
-    outcome: str = "binomial"
+    outcome: Literal["binomial", "continuous", "clustered"] = "binomial"
     items_shared: bool = False
     item_correlation: pd.DataFrame | None = _OwnFrame()
     variance_noise: VarianceNoise | None = None
-    most_independent: int | None = None
-    bounds: tuple[float, float] | None = None
+    most_independent: Count | None = None
+    bounds: Bounds | None = None
 
     def __post_init__(self):
-        check_option("outcome", self.outcome, OUTCOMES)
-        if not isinstance(self.items_shared, bool | np.bool_):
-            raise ValueError(f"items_shared must be True or False, got {self.items_shared!r}.")
         self._check_correlation(vars(self)["_item_correlation"])
         if self.variance_noise is not None:
             _set(self, "variance_noise", VarianceNoise(*self.variance_noise))
-        if self.most_independent is not None:
-            check_whole("most_independent", self.most_independent)
         if self.bounds is not None:
-            check_within("scores lie", np.empty(0), self.bounds)
             _set(self, "bounds", tuple(map(float, self.bounds)))
 
     def _check_correlation(self, given):
@@ -210,6 +199,7 @@ class Sampling:
         return f"{told}{ends})"
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupSummary:
     """What a table of items says about each group, ready for an estimator.
@@ -407,6 +397,7 @@ class GroupSummary:
         )
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws:
     """Random draws of several quantities, from a bootstrap or a posterior.
@@ -436,7 +427,7 @@ class Draws:
 
     values: np.ndarray
     labels: tuple[pd.Index, ...]
-    kind: str
+    kind: Literal["bootstrap", "posterior"]
 
     if TYPE_CHECKING:
 
@@ -448,7 +439,6 @@ class Draws:
         ) -> None: ...
 
     def __post_init__(self):
-        check_option("kind", self.kind, KINDS)
         values = np.array(self.values, dtype=float)
         labels = self.labels if isinstance(self.labels, tuple) else (self.labels,)
         labels = tuple(_index(label) for label in labels)
@@ -463,7 +453,7 @@ class Draws:
         _set(self, "values", values)
         _set(self, "labels", labels)
 
-    def interval(self, confidence_level: float = 0.95) -> Estimate:
+    def interval(self, confidence_level: Level = 0.95) -> Estimate:
         """Mean, standard deviation and equal-tailed quantiles of the draws.
 
         Parameters
@@ -476,7 +466,6 @@ class Draws:
         Estimate
             One entry per quantity, labeled by the product of the axes.
         """
-        check_confidence_level(confidence_level)
         alpha = 1 - confidence_level
         flat = self.values.reshape(len(self.values), -1)
         low, high = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
@@ -499,6 +488,7 @@ class Draws:
         return f"Draws({self.kind}: {len(self.values)} draws of {axes} quantities)"
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """Estimates with intervals, and what the intervals promise.
@@ -551,10 +541,10 @@ class Estimate:
     low: np.ndarray
     high: np.ndarray
     standard_error: np.ndarray
-    confidence_level: float
+    confidence_level: Level
     labels: pd.Index
     method: str
-    guarantee: str = "none"
+    guarantee: Annotated[str, GUARANTEES] = "none"
     sample_size_ratio: SampleSizeRatio | None = None
     unlike_peers: np.ndarray | None = None
 
@@ -577,7 +567,6 @@ class Estimate:
         ) -> None: ...
 
     def __post_init__(self):
-        check_option("guarantee", self.guarantee, GUARANTEES)
         _refuse_other_labels(self, *NUMBERS, "unlike_peers")
         _set(self, "labels", _index(self.labels))
         for name in NUMBERS:

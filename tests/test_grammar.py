@@ -58,8 +58,6 @@ def test_tasks_have_estimates_and_labels(fitted):
     known = np.isfinite(e.low)
     assert (narrow.high - narrow.low < e.high - e.low)[known].all()
     assert known.all() != isinstance(fitted, MeanRankScore)
-    with pytest.raises(ValueError):
-        fitted.estimate(confidence_level=95)
 
 
 def test_the_simplex_at_one_weighting():

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_option
 from skbench._random import as_generator, seeded
-from skbench._types import Names, RandomState, Rows
+from skbench._types import AtLeastTwo, Count, Jobs, Level, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups, told
 from skbench.assessment._risk import split_risk
 from skbench.assessment._risk_comparison import RiskComparison
@@ -75,17 +75,18 @@ class EstimatorComparison:
         return f"{words}\n{self.risk!r}"
 
 
+@checked
 def compare_estimators(
     estimators: Mapping[str, Any],
     items: Rows | GroupSummary,
     by: Names | None = None,
     *,
     safest: str | None = None,
-    n_splits: int = 10,
-    n_repeats: int = 1,
-    confidence_level: float = 0.95,
+    n_splits: AtLeastTwo = 10,
+    n_repeats: Count = 1,
+    confidence_level: Level = 0.95,
     random_state: RandomState = None,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
     **summary_options: Any,
 ) -> EstimatorComparison:
     """Choose between estimators by their estimated risk on these items.
@@ -160,7 +161,6 @@ def compare_estimators(
     estimators = estimators_of_groups(estimators)
     safest = next(iter(estimators)) if safest is None else safest
     check_option("safest", safest, estimators)
-    check_confidence_level(confidence_level)
     rng = as_generator(random_state)
     data = Data(items, by, summary_options)
     candidates = {name: Candidate(estimator) for name, estimator in estimators.items()}

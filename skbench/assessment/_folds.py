@@ -9,12 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
-from skbench._checks import as_array, check_named, check_same_index, check_whole, one_column
+from skbench._checks import as_array, check_named, check_same_index, one_column
 from skbench._order import content_order
 from skbench._random import as_generator
-from skbench._types import RandomState, Table
+from skbench._types import AtLeastTwo, RandomState, Table, checked
 
 
+@checked
 class LabeledKFold(BaseCrossValidator):
     """K-fold in which every fold, and what is left for training, holds labeled rows.
 
@@ -55,7 +56,7 @@ class LabeledKFold(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}
 
-    def __init__(self, n_splits: int = 5, *, random_state: RandomState = None) -> None:
+    def __init__(self, n_splits: AtLeastTwo = 5, *, random_state: RandomState = None) -> None:
         self.n_splits = n_splits
         self.random_state = random_state
 
@@ -88,7 +89,6 @@ class LabeledKFold(BaseCrossValidator):
         ValueError
             If lengths differ or there are fewer labeled rows than folds.
         """
-        check_whole("n_splits", self.n_splits, 2)
         check_same_index(X=X, y=y, groups=groups)
         y = one_column("y", [] if y is None else y)
         y = y.astype(float) if y.dtype.kind == "f" else y  # of any precision

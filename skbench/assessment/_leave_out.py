@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skbench._checks import require_columns
-from skbench._types import Estimator, Names, RandomState, Rows
+from skbench._types import AtLeastTwo, Count, Estimator, Jobs, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups
 from skbench.assessment._risk import split_risk
 from skbench.assessment._splits import Data
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 _ALL = "all features"
 
 
+@checked
 def leave_out_covariates(
     estimator: Estimator,
     items: Rows | GroupSummary,
     by: Names | None = None,
     *,
     covariates: Mapping[str, Names] | None = None,
-    n_splits: int = 10,
-    n_repeats: int = 1,
+    n_splits: AtLeastTwo = 10,
+    n_repeats: Count = 1,
     random_state: RandomState = None,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
     **summary_options: Any,
 ) -> RiskComparison:
     """Estimate how much the error grows without each group of features (LOCO).

@@ -1,6 +1,5 @@
 """Full results, laid out so that samples of them cost little, and how much to draw of them."""
 
-import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -137,17 +136,6 @@ class Design(NamedTuple):
     population: Population
     n_items: np.ndarray  # drawn of each unit
     dropped: pd.DataFrame  # groups that are too small: their number of items, and why
-
-
-def check_n_items(n_items):
-    """Refuse what is no design: a count, a share of the items, or "proportional"."""
-    is_number = isinstance(n_items, numbers.Real) and not isinstance(n_items, bool)
-    is_count = is_number and n_items >= 1 and n_items == int(n_items)
-    if not (n_items == PROPORTIONAL or is_count or (is_number and 0 < n_items < 1)):
-        raise ValueError(
-            f"n_items must be a number of items per group, a share of them between 0 and 1, or "
-            f"{PROPORTIONAL!r}; got {n_items!r}."
-        )
 
 
 def design(population, n_items, replace):

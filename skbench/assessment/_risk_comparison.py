@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from skbench._types import Level, NonNegative, checked
 from skbench.stats.shrinkage import sample_size
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class RiskComparison:
         matrix = sample_size.jackknife_mean(self.losses.to_numpy(), codes)[1]
         return pd.DataFrame(matrix, names, names)
 
+    @checked
     def difference(self, first: str, second: str) -> tuple[float, float]:
         """Risk of one estimator minus that of another, and its standard error.
 
@@ -95,7 +97,8 @@ class RiskComparison:
         difference = self.risk[first] - self.risk[second]
         return float(difference), float(np.sqrt(max(variance, 0.0)))
 
-    def choice(self, n_standard_errors: float = 1.0) -> str:
+    @checked
+    def choice(self, n_standard_errors: NonNegative = 1.0) -> str:
         """Name of the estimator with the smallest risk, uncertainty included.
 
         Parameters
@@ -116,7 +119,8 @@ class RiskComparison:
                 bounds[name] = difference + n_standard_errors * error
         return min(bounds, key=bounds.get)
 
-    def sample_size_ratio(self, name: str, confidence_level: float = 0.95) -> SampleSizeRatio:
+    @checked
+    def sample_size_ratio(self, name: str, confidence_level: Level = 0.95) -> SampleSizeRatio:
         """How many times the items the direct estimator would need.
 
         Parameters

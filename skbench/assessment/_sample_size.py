@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level
-from skbench._types import Estimator
+from skbench._types import Estimator, Level, checked
 from skbench.containers import GroupSummary
 from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial
@@ -34,8 +33,9 @@ class _Rule(NamedTuple):
     influence: np.ndarray  # of each group on the parameter, times n_groups
 
 
+@checked
 def sample_size_ratio(
-    estimator: Estimator, summary: GroupSummary, confidence_level: float = 0.95
+    estimator: Estimator, summary: GroupSummary, confidence_level: Level = 0.95
 ) -> SampleSizeRatio | None:
     """How many times the items direct estimates would need to be as precise.
 
@@ -83,10 +83,9 @@ def sample_size_ratio(
     >>> g = summarize_items(data.items, ["model", "topic"], features=data.features)
     >>> eb = EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args)
     >>> print(sample_size_ratio(eb, g))
-    as good as 3.1 times the items (2.2 to 5.5)
+    as good as 3.3 times the items (2.3 to 6.2)
     """
     check_is_fitted(estimator)
-    check_confidence_level(confidence_level)
     if not hasattr(estimator, "z_"):
         return None  # it does not keep the groups it was fitted on, as pipelines do not
     if len(estimator.z_) != len(summary) or np.any(estimator.z_ != summary.z):

@@ -86,7 +86,7 @@ def unbiased_risk_score(
     sigma2 = check_sigma2(sigma2, None, labels)
     predicted = np.asarray(estimator.predict(X), dtype=float).ravel()
     noisy = sigma2[sigma2 > 0]
-    weights = 1 / np.maximum(sigma2, noisy.min()) if noisy.size else np.ones(len(y))
+    weights = noisy.min() / np.maximum(sigma2, noisy.min()) if noisy.size else np.ones(len(y))
     return -float(np.average(held_out_loss(predicted, y, sigma2), weights=weights))
 
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, require_columns
+from skbench._checks import require_columns
 from skbench.containers import GroupSummary
 from skbench.items.rows import collected, group_labels, opened, with_item_key, with_score
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import risk
 from skbench.summaries import summarize_items
-from skbench.summaries.direct_estimates import VARIANCES, estimates_of_counts
+from skbench.summaries.direct_estimates import estimates_of_counts
 
 
 class Part(NamedTuple):
@@ -36,7 +36,6 @@ class Data:
         if unknown:
             raise TypeError(f"summarize_items has no argument {unknown[0]!r}.")
         self.variance = options.get("variance", "smoothed")
-        check_option("variance", self.variance, VARIANCES)
         if isinstance(items, GroupSummary):
             if options.keys() - {"variance"}:
                 raise TypeError(f"{list(options)} need item rows, but a summary was given.")

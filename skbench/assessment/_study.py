@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import numbers
 import os
-import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 import pandas as pd
 from joblib import Memory, Parallel, delayed
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
-from skbench._checks import check_confidence_level, check_option, check_whole, listed
+from skbench._checks import listed
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Names, Path, RandomState, Rows
+from skbench._types import (
+    Count,
+    Jobs,
+    Level,
+    Names,
+    OpenShare,
+    Path,
+    RandomState,
+    Rows,
+    Variance,
+    checked,
+)
+from skbench._warnings import warn
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates
-from skbench.assessment._population import check_n_items, design, population
+from skbench.assessment._population import design, population
 from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, remembered, repetition
-from skbench.summaries.direct_estimates import VARIANCES
 
 
+@checked
 class RepeatedSamplingStudy:
     """Judge estimators on full results: sample few items, compare with all of them.
 
@@ -113,14 +124,14 @@ class RepeatedSamplingStudy:
     def __init__(
         self,
         estimators: Mapping[str, Any],
-        n_items: float | str = 10,
-        n_repeats: int = 100,
+        n_items: Count | OpenShare | Annotated[str, ("proportional",)] = 10,
+        n_repeats: Count = 100,
         *,
         replace: bool = False,
         share_items: bool = True,
-        variance: str = "smoothed",
+        variance: Variance = "smoothed",
         random_state: RandomState = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.estimators = estimators
         self.n_items = n_items
@@ -140,8 +151,8 @@ class RepeatedSamplingStudy:
         item: str = "item",
         topic: Names | None = "topic",
         model: str = "model",
-        features: Rows | Sequence[str] | None = None,
-        confidence_level: float = 0.95,
+        features: Rows | Names | None = None,
+        confidence_level: Level = 0.95,
         memory: Path | Memory | None = None,
     ) -> Self:
         """Draw, estimate and compare, `n_repeats` times.
@@ -187,8 +198,6 @@ class RepeatedSamplingStudy:
         lightgbm. The code of your own classes and functions is not compared, only their names:
         choose another folder after changing it.
         """
-        self._check_parameters()
-        check_confidence_level(confidence_level)
         memory = self._memory(memory)
         candidates = as_candidates(self.estimators, self.variance)
         self._refuse_population_with_replacement(candidates)
@@ -264,11 +273,6 @@ class RepeatedSamplingStudy:
             )
         return memory
 
-    def _check_parameters(self):
-        check_n_items(self.n_items)
-        check_option("variance", self.variance, VARIANCES)
-        check_whole("n_repeats", self.n_repeats)
-
     def _refuse_population_with_replacement(self, candidates):
         knowing = [name for name, candidate in candidates.items() if candidate.knows_population]
         if self.replace and knowing:
@@ -279,17 +283,15 @@ class RepeatedSamplingStudy:
 
     def _warn_of_dropped(self, n_groups):
         if len(self.dropped_):
-            warnings.warn(
+            warn(
                 f"{len(self.dropped_)} of {n_groups} groups are too small for "
                 f"n_items={self.n_items!r} and are left out (see dropped_): "
-                f"{listed(self.dropped_.index, most=3, show=repr)}",
-                stacklevel=3,
+                f"{listed(self.dropped_.index, most=3, show=repr)}"
             )
 
     def _warn_of_failures(self):
         for name, failed in self.failures_.groupby("estimator"):
-            warnings.warn(
+            warn(
                 f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, which are "
-                f"missing for it; the first time with {failed['message'].iloc[0]}",
-                stacklevel=3,
+                f"missing for it; the first time with {failed['message'].iloc[0]}"
             )

@@ -16,7 +16,7 @@ def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
     require_columns(rows.columns, [bank.model, bank.item, bank.score])
     if rows.empty:
         raise ValueError("items has no rows: there is nothing to estimate.")
-    by = check_by(by if isinstance(by, str) else list(by))
+    by = check_by(by)
     named = set(rows[bank.model])
     held = [name for name in bank.models_ if name in named]
     whole = bank.models_[np.isfinite(bank.scores_).all(axis=0)]

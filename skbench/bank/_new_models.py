@@ -1,10 +1,9 @@
 """What is known of new models before any total: copies, random samples, and assisted estimates."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
+from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
 from skbench.stats.item_response.assisted import assisted_mean
 from skbench.stats.item_response.unit_prediction import item_scores, without_topics
@@ -33,11 +32,10 @@ def warn_of_copies(bank, name, fitted):
     nearest = int(np.argmax(correlation))
     if correlation[nearest] > _COPY:
         earlier = bank.models_[nearest]
-        warnings.warn(
+        warn(
             f"Model {name!r} answers like the earlier model {earlier!r} (correlation "
             f"{correlation[nearest]:.2f} on {n[nearest]} items). If they are the same, use "
-            f"bank.without([{earlier!r}]).",
-            stacklevel=4,
+            f"bank.without([{earlier!r}])."
         )
 
 
@@ -62,12 +60,11 @@ def warn_of_sample(bank, name, fitted, sampled):
     if variance <= 0 or abs(excess) <= _ODD_SAMPLE * np.sqrt(variance):
         return True
     kind = "easier" if excess > 0 else "harder"
-    warnings.warn(
+    warn(
         f"The items that model {name!r} was asked are {kind} to earlier models than the others of "
         f"their topics, by {abs(excess) / np.sqrt(variance):.1f} standard errors: no random "
         "sample. The estimate trusts the model and nothing corrects it. Choose items at random "
-        "(choose_items), or pass sampled='random' if you did.",
-        stacklevel=4,
+        "(choose_items), or pass sampled='random' if you did."
     )
     return False
 

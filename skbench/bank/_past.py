@@ -1,12 +1,11 @@
 """Item rows of earlier models, in any dataframe, to a matrix of items x models."""
 
-import warnings
-
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from skbench._checks import plain, require_columns
+from skbench._warnings import warn
 from skbench.items.rows import SCORE, checked_scores, collected, opened, with_item_key
 
 
@@ -23,10 +22,9 @@ def read_past(past, model, topic, item, score, exclude):
     excluded = rows[model].isin(list(exclude))
     absent = [name for name in exclude if name not in set(rows[model][excluded])]
     if absent:
-        warnings.warn(
+        warn(
             f"exclude names {plain(absent[0])!r}, which is no model of the past. Its names are "
-            f"like {plain(rows[model].iloc[0])!r}.",
-            stacklevel=4,
+            f"like {plain(rows[model].iloc[0])!r}."
         )
     rows = rows[~excluded] if excluded.any() else rows
     if rows.empty:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain, require_columns
+from skbench._checks import check_column, plain, require_columns
 from skbench.bank._rows import positions_and_topics
 
 
@@ -42,9 +42,10 @@ def population_of(estimator, population):
         return Population(whole, np.zeros(len(topics)), bank.topic_codes_, topics)
     if isinstance(population, pd.DataFrame):
         return _from_items(estimator, population, topics)
-    sizes = pd.Series(population, dtype=float)
+    given = pd.Series(population)
+    sizes = pd.Series(check_column("population", given, given.index, unit="topic"), given.index)
     _refuse_unknown(sizes.index, topics)
-    wrong = ~np.isfinite(sizes) | (sizes < 0) | (sizes != np.round(sizes))
+    wrong = (sizes < 0) | (sizes != np.round(sizes))
     if wrong.any():
         name = sizes.index[int(np.argmax(wrong))]
         raise ValueError(

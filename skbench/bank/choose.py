@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from skbench._checks import check_bank, check_option, check_whole
+from skbench._checks import check_bank
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, RandomState, checked
 from skbench.bank._rows import PROBABILITY
 from skbench.bank.item_bank import ItemBank
 from skbench.stats.item_response.sampling import allocate, imbalance, systematic_sample
@@ -21,9 +21,10 @@ _ABILITY_STD, _KERNEL_STD = 2.0, 0.5
 _LEVELS = np.linspace(0.05, 0.95, 10)  # of the abilities of earlier models
 
 
+@checked
 def choose_items(
     bank: ItemBank,
-    n_items: int,
+    n_items: Count,
     topics: Literal["topic"] | None = "topic",
     *,
     chances: Literal["equal", "informative"] = "equal",
@@ -86,10 +87,6 @@ def choose_items(
     [0.1, 0.1, 0.1, 0.1]
     """
     check_bank(bank)
-    check_whole("n_items", n_items)
-    check_option("chances", chances, ("equal", "informative"))
-    if topics is not None:
-        check_option("topics", topics, ("topic",))
     n_bank = len(bank.items_)
     if n_items > n_bank:
         raise ValueError(f"n_items is {n_items}, but the bank has {n_bank} items only.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -13,9 +11,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_whole, plain
+from skbench._checks import plain
 from skbench._random import as_generator
-from skbench._types import Bounds, Names, Path, RandomState, Rows
+from skbench._types import Bounds, Count, Names, Path, RandomState, Rows, Whole, checked
+from skbench._warnings import warn
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past
 from skbench.bank._rows import positions_in
@@ -26,6 +25,7 @@ _ROUNDING = 1e-9  # relative
 _LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve stay bounded
 
 
+@checked
 class ItemBank(BaseEstimator):
     """What earlier models' answers say about the items of a benchmark.
 
@@ -96,8 +96,8 @@ class ItemBank(BaseEstimator):
         topic: str = "topic",
         item: str = "item",
         score: str = "score",
-        exclude: Sequence[str] = (),
-        n_components: int = 32,
+        exclude: Names = (),
+        n_components: Whole = 32,
         random_state: RandomState = None,
     ) -> None:
         self.model = model
@@ -123,7 +123,6 @@ class ItemBank(BaseEstimator):
         -------
         ItemBank
         """
-        check_whole("n_components", self.n_components, least=0)
         exclude = [self.exclude] if isinstance(self.exclude, str) else list(self.exclude)
         columns = (self.model, self.topic, self.item, self.score)
         return self._learned(*read_past(past_items, *columns, exclude))
@@ -172,7 +171,7 @@ class ItemBank(BaseEstimator):
         vectors, values, _ = randomized_svd(residuals, rank, random_state=seed)
         return vectors * values
 
-    def without(self, models: Sequence[str]) -> ItemBank:
+    def without(self, models: Names) -> ItemBank:
         """The bank of the other models.
 
         Parameters
@@ -228,7 +227,7 @@ class ItemBank(BaseEstimator):
         self,
         items: Rows,
         by: Names = "model",
-        n_draws: int = 2000,
+        n_draws: Count = 2000,
         *,
         population: pd.Series | None = None,
         bounds: Bounds | None = None,
@@ -306,11 +305,10 @@ class ItemBank(BaseEstimator):
             seen.setdefault(hash(column.tobytes()), []).append(name)
         copies = max(seen.values(), key=len)
         if len(copies) > 1:
-            warnings.warn(
+            warn(
                 f"{len(copies)} earlier models gave the same answers throughout, such as "
                 f"{plain(copies[0])!r} and {plain(copies[1])!r}: they count as several. Exclude "
-                "all but one.",
-                stacklevel=4,
+                "all but one."
             )
 
     def __repr__(self):

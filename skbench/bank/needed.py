@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_bank, check_confidence_level, check_option
+from skbench._checks import check_bank
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, Level, Positive, RandomState, checked
 from skbench.bank.choose import choose_items
 from skbench.bank.item_bank import ItemBank
 from skbench.bank.unit_level import UnitLevelModel
@@ -39,13 +39,14 @@ class ItemsNeeded(NamedTuple):
     half_widths: pd.DataFrame
 
 
+@checked
 def items_needed(
     bank: ItemBank,
-    half_width: float = 0.02,
+    half_width: Positive = 0.02,
     by: Literal["model", "topic"] = "model",
     *,
-    n_models: int = 3,
-    confidence_level: float = 0.95,
+    n_models: Count = 3,
+    confidence_level: Level = 0.95,
     random_state: RandomState = None,
 ) -> ItemsNeeded:
     """Number of items of a bank to ask a new model, for intervals of a given half width.
@@ -91,10 +92,6 @@ def items_needed(
     True
     """
     check_bank(bank)
-    check_confidence_level(confidence_level)
-    check_option("by", by, ("model", "topic"))
-    if not half_width > 0:
-        raise ValueError(f"half_width must be positive, got {half_width!r}.")
     if len(bank.models_) < 2:
         raise ValueError("The bank has one model: take one out, and nothing is left to learn from.")
     rng = as_generator(random_state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -15,15 +14,13 @@ from skbench._checks import (
     check_bank,
     check_by,
     check_column,
-    check_confidence_level,
-    check_option,
     check_same_index,
-    check_whole,
     check_within,
     plain,
 )
 from skbench._random import as_generator
-from skbench._types import Bounds, Names, RandomState, Rows
+from skbench._types import Bounds, Count, Level, Names, RandomState, Rows, checked
+from skbench._warnings import warn
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
@@ -36,6 +33,7 @@ from skbench.stats.intervals.posterior import posterior_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
 
+@checked
 class UnitLevelModel(BaseEstimator):
     """New models' scores on all items of a benchmark, from a few items and earlier answers.
 
@@ -150,7 +148,6 @@ class UnitLevelModel(BaseEstimator):
         -------
         UnitLevelModel
         """
-        check_option("sampled", self.sampled, ("auto", "random", "not random"))
         check_bank(self.bank)
         check_same_index(X=X, y=y)
         rows = read_rows(self.bank, X, self.model, self.topic, self.item)
@@ -210,7 +207,7 @@ class UnitLevelModel(BaseEstimator):
     def estimate(
         self,
         by: Names = ("model", "topic"),
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
         population: pd.Series | None = None,
     ) -> Estimate:
         """Mean scores over all items of the benchmark.
@@ -235,7 +232,6 @@ class UnitLevelModel(BaseEstimator):
         Intervals of a model whose answers were all right (wrong) end at the largest (least)
         score possible, as Brown, Cai and DasGupta (2001) modify Jeffreys' interval.
         """
-        check_confidence_level(confidence_level)
         totals, by = self._totals(population, N_DRAWS), self._levels(by)
         draws, least, largest = totals.of([*by.values()])
         low, high = posterior_interval(draws.reshape(len(draws), -1), confidence_level)
@@ -255,7 +251,7 @@ class UnitLevelModel(BaseEstimator):
     def sample(
         self,
         by: Names = ("model", "topic"),
-        n_draws: int = N_DRAWS,
+        n_draws: Count = N_DRAWS,
         population: pd.Series | None = None,
     ) -> Draws:
         """Joint posterior draws of mean scores over all items of the benchmark.
@@ -274,7 +270,6 @@ class UnitLevelModel(BaseEstimator):
         Draws
             Axes in the order of `by`: for right and wrong answers, totals over the number of items.
         """
-        check_whole("n_draws", n_draws, least=2)
         totals, by = self._totals(population, n_draws), self._levels(by)
         draws = totals.of([*by.values()])[0]
         return Draws(draws, tuple(self._axes(totals, by)), "posterior")
@@ -285,7 +280,7 @@ class UnitLevelModel(BaseEstimator):
 
     def _levels(self, by):
         """Names of columns asked for, and whether they are those of models or topics."""
-        by = check_by(by if isinstance(by, str) else list(by))
+        by = check_by(by)
         levels = {self.model: "model", self.topic: "topic"}
         if not set(by) <= set(levels):
             raise ValueError(f"by must name {self.model!r}, {self.topic!r} or both, got {by!r}.")
@@ -324,7 +319,7 @@ class UnitLevelModel(BaseEstimator):
         tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
         told = unlike_units(tops)
         if told is not None:
-            warnings.warn(told, stacklevel=3)
+            warn(told)
 
     def _refuse_known(self):
         """Refuse models of the bank."""
@@ -353,11 +348,10 @@ class UnitLevelModel(BaseEstimator):
         unknown = rows.position < 0
         if unknown.any():
             first = plain(rows.item[int(np.argmax(unknown))])
-            warnings.warn(
+            warn(
                 f"The bank lacks the items of {int(unknown.sum())} of {len(unknown)} rows, such as "
                 f"{first!r}: they tell of their topic only, and are not part of the estimates "
-                f"unless population=... says so.{self._nearly_known(rows.item[unknown])}",
-                stacklevel=3,
+                f"unless population=... says so.{self._nearly_known(rows.item[unknown])}"
             )
 
     def _nearly_known(self, items):

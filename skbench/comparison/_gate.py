@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from typing import Any, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
-from skbench._checks import check_confidence_level, check_option
-from skbench._types import Bounds, Names, Population, Rows
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Range, Rows, checked
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
 from skbench.stats.ranking import noninferiority
 
-_LEAST_LEVEL = 0.8  # below, no number of items gives the power that is asked for
+# Below, no number of items gives the power that is asked for.
+GateLevel: TypeAlias = Annotated[float, Range(0.8, 1, "low", "Write 0.95 for 95%.")]
+Loss: TypeAlias = Annotated[
+    float,
+    Range(
+        0,
+        closed="neither",
+        remedy="It is the tolerated loss, and no number of items shows that a candidate loses "
+        "nothing. Pass 0.02 for two points of a score from 0 to 1.",
+    ),
+]
 
 
+@checked
 def gate(
     items: Rows,
     baseline: str,
     candidate: str,
-    margin: float,
+    margin: Loss,
     *,
     relative: bool = False,
     fail: Literal["worse", "margin"] = "worse",
     missing: Literal["drop", "wrong"] = "drop",
-    bank: Any = None,
+    bank: Bank | None = None,
     model: str = "model",
     item: str = "item",
     topic: Names | None = "topic",
     score: str = "score",
     cluster: str | None = None,
     by: Names | None = None,
-    bounds: Bounds | None = None,
+    bounds: OpenBounds | None = None,
     population: Population | None = None,
-    confidence_level: float = 0.95,
-    false_discovery_rate: float = 0.05,
+    confidence_level: GateLevel = 0.95,
+    false_discovery_rate: Level = 0.05,
 ) -> GateResult:
     """Whether a candidate may take the place of a baseline, by the items both answered.
 
@@ -120,7 +128,6 @@ def gate(
     >>> print(gate(items, "old", "new", margin=0.05).verdict)
     fail
     """
-    _check_options(fail, missing, margin, confidence_level, false_discovery_rate)
     by = [by] if isinstance(by, str) else list(by or [])
     columns = {"model": model, "item": item, "topic": topic, "score": score, "cluster": cluster}
     settings = {"bounds": bounds, "population": population}
@@ -148,29 +155,6 @@ def gate(
         item_verdicts=evidence.item_verdicts,
         remarks=evidence.remarks,
     )
-
-
-def _check_options(fail, missing, margin, confidence_level, false_discovery_rate):
-    """Refuse settings that a gate cannot have."""
-    check_option("fail", fail, ("worse", "margin"))
-    check_option("missing", missing, ("drop", "wrong"))
-    check_confidence_level(confidence_level)
-    if confidence_level < _LEAST_LEVEL:
-        raise ValueError(
-            f"confidence_level must be at least {_LEAST_LEVEL:g} for a gate, got "
-            f"{confidence_level:g}."
-        )
-    if not 0 < false_discovery_rate < 1:
-        raise ValueError(
-            f"false_discovery_rate must be strictly between 0 and 1, got {false_discovery_rate!r}."
-        )
-    real = isinstance(margin, numbers.Real) and not isinstance(margin, bool)
-    if not real or not 0 < margin < math.inf:
-        raise ValueError(
-            f"margin must be above 0, got {margin!r}: it is the loss that is put up with, and no "
-            "number of items shows that a candidate loses nothing. Pass 0.02 for two points of a "
-            "score from 0 to 1."
-        )
 
 
 def _topics(found, labels, rate):

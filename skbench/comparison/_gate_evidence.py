@@ -1,7 +1,6 @@
 """What the items, or a bank, say of a candidate and a baseline, as a gate decides by it."""
 
 import math
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
+from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
 from skbench.comparison._pair_warnings import SKEWED, has_no_spread, skewed, warn_of_units
 from skbench.comparison._pairs import pair_table
@@ -49,7 +49,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
     delta = _in_score_units(margin, relative, scores[1], pair[1], table.is_binary)
     found = _compared(table._replace(groups=None), level)
     if found["skewed"].any():
-        warnings.warn(f"{pair[0]!r} and {pair[1]!r} {SKEWED}.", stacklevel=3)
+        warn(f"{pair[0]!r} and {pair[1]!r} {SKEWED}.")
     reach = table.range_of_differences
     return Evidence(
         whole=found,
@@ -130,12 +130,11 @@ def _check_shared(table, item, missing):
         )
     alone = int((has_new ^ has_old).sum())
     if alone:
-        warnings.warn(
+        warn(
             f"{alone} of {(has_new | has_old).sum()} items were answered by one model only "
             f"({candidate!r} lacks {(has_old & ~has_new).sum()}, {baseline!r} lacks "
             f"{(has_new & ~has_old).sum()}) and are left out. "
-            'Pass missing="wrong" to score blanks 0.',
-            stacklevel=3,
+            'Pass missing="wrong" to score blanks 0.'
         )
     warn_of_units(table)
 

@@ -1,10 +1,9 @@
 """What is wrong with some of the comparisons and scores, said once for all of them."""
 
-import warnings
-
 import numpy as np
 
 from skbench._checks import listed, plain
+from skbench._warnings import warn
 from skbench.items.ranges import unlike_units
 from skbench.stats.intervals.moments import divided
 
@@ -55,7 +54,7 @@ def warn_of_pairs(table, pairs, fields, labels):
     ]
     for affected, what in [*cases, (skewed(table, fields), SKEWED)]:
         if affected.any():
-            warnings.warn(f"{_named(labels, affected)} {what}.", stacklevel=4)
+            warn(f"{_named(labels, affected)} {what}.")
     if two:
         _warn_of_left_out(table, related, labels)
     else:
@@ -76,10 +75,9 @@ def _warn_of_left_out(table, related, labels):
             for name, ids in lacking
             if len(ids)
         ]
-        warnings.warn(
+        warn(
             f"{_named(labels, table.group_sums(left_out) > 0)} are compared on the items that both "
-            f"answered. {left_out.sum()} are left out: {'; '.join(words)}.",
-            stacklevel=5,
+            f"answered. {left_out.sum()} are left out: {'; '.join(words)}."
         )
 
 
@@ -92,13 +90,12 @@ def warn_of_missing_items(table, fits):
     names = listed(table.items[missing[:, worst]], most=3, show=repr)
     used = sum(int(fit.used.sum()) for fit in fits)
     left_out = f"{len(table.items) - used} that one model alone answered are left out; "
-    warnings.warn(
+    warn(
         f"{missing.any(axis=0).sum()} of {len(table.models)} models did not answer all "
         f"{len(table.items)} items, and scores are least squares on the items they share "
         f"({left_out if used < len(table.items) else ''}differences rest on items that both "
         f"answered, or that others link): {plain(table.models[worst])!r} lacks "
-        f"{missing[:, worst].sum()} ({names}).",
-        stacklevel=5,
+        f"{missing[:, worst].sum()} ({names})."
     )
 
 
@@ -116,17 +113,15 @@ def warn_of_scores(table, fits, estimate, variance):
     models, alike = estimate.labels, np.flatnonzero((variance == 0) & np.isnan(estimate.low))
     doubtful = _skewed_scores(table, fits)
     if doubtful.mean() > _BY_CHANCE:
-        warnings.warn(
+        warn(
             f"{doubtful.sum()} of {len(models)} models have few and skewed scores, such as "
             f"{plain(table.models[int(np.argmax(doubtful))])!r}: t intervals may cover less than "
-            "they say.",
-            stacklevel=4,
+            "they say."
         )
     if alike.size:
-        warnings.warn(
+        warn(
             f"{alike.size} of {len(models)} models show no spread, such as "
-            f"{plain(models[alike[0]])!r}: their standard errors and intervals are unknown.",
-            stacklevel=4,
+            f"{plain(models[alike[0]])!r}: their standard errors and intervals are unknown."
         )
 
 
@@ -145,7 +140,7 @@ def warn_of_units(table):
     tops = np.abs(np.nan_to_num(table.scores)).max(axis=0)
     told = unlike_units(dict(zip(table.models, tops.tolist(), strict=True)))
     if told is not None:
-        warnings.warn(told, stacklevel=4)
+        warn(told)
 
 
 def warn_of_strangers(table, pairs):
@@ -154,9 +149,8 @@ def warn_of_strangers(table, pairs):
     if related.all():
         return
     fewest = int(np.argmin(related.sum(axis=0)))
-    warnings.warn(
+    warn(
         f"{(~related).any(axis=0).sum()} of {len(table.models)} models share no items with some "
         f"others, directly or through models between, such as {plain(table.models[fewest])!r}: "
-        "these are not compared with each other.",
-        stacklevel=4,
+        "these are not compared with each other."
     )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_whole, plain
-from skbench._types import Names, Rows
+from skbench._checks import plain
+from skbench._types import Count, Level, Names, Rows, checked
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison.compare import compare_models
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate, GroupSummary
@@ -71,9 +71,10 @@ class PassAtK(Estimate):
         return frame.assign(rate=c / runs, low=low, high=high, verdict=verdict)
 
 
+@checked
 def pass_at_k(
     items: Rows,
-    k: int = 3,
+    k: Count = 3,
     all_of_them: bool = False,
     by: Names | None = None,
     *,
@@ -84,7 +85,7 @@ def pass_at_k(
     n_correct: str = "n_correct",
     n_runs: str = "n_runs",
     cluster: str | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
 ) -> PassAtK:
     """Chance that one (pass@k), or every one (pass^k), of k answers to an item is right.
 
@@ -142,8 +143,6 @@ def pass_at_k(
     ada    0.548  0.172  0.873
     bob    0.792  0.315  0.960
     """
-    check_whole("k", k)
-    check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     names = {"model": model, "item": item, "topic": topic, "by": by}
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
@@ -198,6 +197,7 @@ def _counted(items, names, score, counts, cluster):
         )
         correct, runs = (np.nan_to_num(x) for x in (table.scores, runs.scores))
         wrong = (correct != np.rint(correct)) | (correct < 0) | (correct > runs)
+        wrong |= runs != np.rint(runs)
         _refuse(table, wrong, lambda at: f"{correct[at]:g} right answers of {runs[at]:g} runs")
         return table, correct.astype(int), runs.astype(int)
     table = score_table(items, **names, score=score, cluster=cluster or names["item"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -21,6 +20,7 @@ from skbench._checks import (
 from skbench._files import write_whole
 from skbench._numbers import number, score_form
 from skbench._types import Path
+from skbench._warnings import warn
 from skbench.comparison._sequential_items import (
     Items,
     item_hash,
@@ -174,10 +174,9 @@ class Sequential:
         if both[0] <= both[1]:
             self._ends = both
         else:
-            warnings.warn(
+            warn(
                 "The scores contradict earlier ones: their mean has moved beyond chance. Was the "
-                "order of the items random?",
-                stacklevel=4,
+                "order of the items random?"
             )
         if self._verdict == "undecided":
             self._verdict = next(iter(self._decisions(*self._ends)), "undecided")

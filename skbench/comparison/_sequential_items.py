@@ -29,7 +29,7 @@ def item_ids(items, given, start, size):
     if len(ids) != size:
         raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
     if size:
-        check_named("items", ids.to_frame() if isinstance(ids, pd.MultiIndex) else ids)
+        check_named("items", ids)
     whole = ids.dtype.kind == "f" and not np.any(np.asarray(ids, dtype=float) % 1)
     return ids.astype("int64") if whole else ids
 

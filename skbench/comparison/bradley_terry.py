@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -13,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skbench import _checks
-from skbench._types import Names, Rows
+from skbench._types import Level, Names, Rows, checked
+from skbench._warnings import warn
 from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
 from skbench.comparison.ranks import letters_of, sets_of_verdicts
@@ -30,6 +30,7 @@ _SCALES = {"logit": (0.0, 1.0), "elo": (1000.0, 400 / np.log(10))}  # of a ratin
 _STANDINGS = {np.inf: "never beaten", -np.inf: "never better"}
 
 
+@checked
 class BradleyTerry(ClassifierMixin, BaseEstimator):
     """Bradley-Terry ratings of models from votes between two of them.
 
@@ -157,14 +158,14 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         UserWarning
             If ratings are not finite.
         """
-        _checks.check_option("ties", self.ties, ("half", "davidson"))
-        _checks.check_option("position", self.position, (False, True))
         _checks.check_same_index(X=X, y=y, cluster=cluster)
         rows = self._rows(X)
         first, second, names = self._models(rows)
         outcome = self._outcomes(rows, y)
         features, ones = self._features(rows), np.ones(len(rows))
-        clusters = np.arange(len(rows)) if cluster is None else _codes(cluster)
+        clusters = np.arange(len(rows))
+        if cluster is not None:
+            clusters = pd.factorize(_checks.check_named("cluster", cluster))[0]
         votes = bradley_terry.Votes(first, second, outcome, features, clusters, ones)
         if cluster is None and not features.size:
             votes = bradley_terry.count_votes(first, second, outcome, len(names))
@@ -172,7 +173,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.unit_ = "votes" if cluster is None else "clusters"
         self._store(found, votes, names)
         for words in self._not_finite():
-            warnings.warn(words, stacklevel=2)
+            warn(words)
         return self
 
     def predict_proba(self, X: Rows) -> np.ndarray:
@@ -237,7 +238,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         weights = _checks.check_weights(sample_weight, pd.RangeIndex(len(right)))
         return float(np.average(right, weights=weights))
 
-    def estimate(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, scale: Scale = "logit", confidence_level: Level = 0.95) -> Estimate:
         """Ratings of all models with intervals.
 
         Parameters
@@ -254,8 +255,6 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             Relative to the mean of all: whether two models differ is the question of `leaderboard`.
         """
         check_is_fitted(self)
-        _checks.check_option("scale", scale, _SCALES)
-        _checks.check_confidence_level(confidence_level)
         zero, unit = _SCALES[scale]
         value = zero + unit * self.ratings_.to_numpy()
         error = unit * np.sqrt(np.diag(self.covariance_))
@@ -263,7 +262,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         method = f"Bradley-Terry, ties: {self.ties}, sandwich by {self.unit_}"
         return Estimate(value, low, high, error, confidence_level, self.models_, method, "model")
 
-    def leaderboard(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Leaderboard:
+    def leaderboard(self, scale: Scale = "logit", confidence_level: Level = 0.95) -> Leaderboard:
         """Models from best to worst, with sets of the ranks that each may have.
 
         Parameters
@@ -299,7 +298,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             remarks=(*self._not_finite(),),
         )
 
-    def votes_needed(self, confidence_level: float = 0.95) -> pd.DataFrame:
+    def votes_needed(self, confidence_level: Level = 0.95) -> pd.DataFrame:
         """Further votes between two models that decide which is better.
 
         Parameters
@@ -407,11 +406,6 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         has_ties = len(found.coefficients) > at.stop
         self.log_ties_ = float(found.coefficients[-1]) if has_ties else -np.inf
         self.classes_ = np.array([0, 0.5, 1] if has_ties else [0, 1])
-
-
-def _codes(cluster):
-    """Codes of the clusters of votes."""
-    return pd.factorize(_checks.check_named("cluster", cluster))[0]
 
 
 def _refuse_first(odd, what):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, plain
-from skbench._types import Bounds, Names, Population, Rows
+from skbench._checks import plain
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
@@ -21,7 +21,7 @@ from skbench.comparison.posterior import (
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.roles import check_model
 from skbench.items.rows import check_cluster_weight
-from skbench.items.tables import MISSING, score_table
+from skbench.items.tables import score_table
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
@@ -29,6 +29,7 @@ from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
 _BY_CLUSTER = ("independent items", "cluster means")
 
 
+@checked
 def compare_models(
     items: Rows,
     a: str | None = None,
@@ -41,12 +42,12 @@ def compare_models(
     cluster: str | None = None,
     cluster_weight: Literal["item", "cluster"] = "item",
     by: Names | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     adjust: Literal["none", "bonferroni", "holm"] = "bonferroni",
     missing: Literal["drop", "wrong", "refuse"] = "drop",
-    bounds: Bounds | None = None,
+    bounds: OpenBounds | None = None,
     population: Population | None = None,
-    bank: Any = None,
+    bank: Bank | None = None,
 ) -> ModelComparison:
     """Differences of models, paired on the items they share.
 
@@ -147,10 +148,7 @@ def compare_models(
     To show a true difference of -0.0300 with power 80% takes 6 such items.
     With 4 items t intervals are wide, and rough where scores are skewed.
     """
-    check_option("adjust", adjust, ("none", "bonferroni", "holm"))
-    check_option("missing", missing, MISSING)
     check_cluster_weight(cluster_weight, cluster)
-    check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     if bank is not None:
         check_bank_settings(bank, by, cluster, item, missing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 
 from skbench._checks import floats, plain
 from skbench._types import Table
+from skbench._warnings import warn
 from skbench.stats.ranking import kemeny
 
 _HEURISTIC = "Borda with local moves"
@@ -97,11 +97,10 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     largest = max(map(len, groups))
     exact = largest <= kemeny.LARGEST_EXACT
     if not exact:
-        warnings.warn(
+        warn(
             f"{largest} models cannot be ordered piece by piece, more than the "
             f"{kemeny.LARGEST_EXACT} of the exact search: the order is that of a heuristic "
-            f"({_HEURISTIC}) and may not have the least cost.",
-            stacklevel=2,
+            f"({_HEURISTIC}) and may not have the least cost."
         )
     order = np.concatenate([_ordered(group, cost) for group in groups])
     return KemenyOrder(

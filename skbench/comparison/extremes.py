@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_by, check_option, plain, require_columns
-from skbench._types import Names
+from skbench._checks import check_by, plain, require_columns
+from skbench._types import Level, Names, checked
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.items.rows import group_labels
 
@@ -39,13 +39,14 @@ class Extremes:
         return repr(self.to_frame().iloc[:, :4])
 
 
+@checked
 def extremes(
     draws: Draws,
     by: Names | None = None,
     *,
     of: Literal["gap", "ratio", "both"] = "gap",
     greater_is_better: bool = True,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
 ) -> Extremes:
     """Worst group, best group, and the gap or ratio between the two.
 
@@ -110,16 +111,10 @@ def extremes(
     best       0.8  0.7   0.9
     gap        0.6  0.5   0.8
     """
-    check_option("of", of, ("gap", "ratio", "both"))
-    check_option("greater_is_better", greater_is_better, (True, False))
-    if not isinstance(draws, Draws) or not draws.labels or not draws.values.size:
-        raise TypeError(
-            f"draws must be Draws, as of MixedModel().fit(...).sample(1000), got {draws!r:.80}."
-        )
+    if not draws.labels or not draws.values.size:
+        raise ValueError(f"draws hold nothing to compare: {draws!r}.")
     if draws.kind == "bootstrap":
-        warnings.warn(
-            "Extremes of bootstrap draws are biased outward: take posterior draws.", stacklevel=2
-        )
+        warn("Extremes of bootstrap draws are biased outward: take posterior draws.")
     by = [] if by is None else check_by(by)
     labels = pd.MultiIndex.from_product(draws.labels) if len(draws.labels) > 1 else draws.labels[0]
     values = draws.values.reshape(len(draws.values), -1)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, listed, plain
-from skbench._types import Bounds, Names, Population, Rows
+from skbench._checks import listed, plain
+from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
+from skbench._warnings import warn
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._leaderboard_scores import covariance_of_scores, scores_of_models
 from skbench.comparison._pair_warnings import (
@@ -29,7 +29,7 @@ from skbench.comparison.posterior import (
 )
 from skbench.comparison.ranks import RankConfidenceSets, letters_of, sets_of_verdicts
 from skbench.containers import Estimate
-from skbench.items.tables import MISSING, score_table
+from skbench.items.tables import score_table
 from skbench.stats.ranking import ranks
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
@@ -96,6 +96,7 @@ class Leaderboard:
         return "\n".join([f"{head}; may be the best: {best}", text, *self.remarks])
 
 
+@checked
 def leaderboard(
     items: Rows,
     *,
@@ -105,11 +106,11 @@ def leaderboard(
     score: str = "score",
     cluster: str | None = None,
     topics: Names | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     missing: Literal["drop", "wrong", "refuse"] = "drop",
-    bounds: Bounds | None = None,
+    bounds: OpenBounds | None = None,
     population: Population | None = None,
-    bank: Any = None,
+    bank: Bank | None = None,
 ) -> Leaderboard:
     """Rank models by their mean score, with the uncertainty of scores and ranks.
 
@@ -184,8 +185,6 @@ def leaderboard(
     >>> leaderboard(items).to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
     (3, 4)
     """
-    check_confidence_level(confidence_level)
-    check_option("missing", missing, MISSING)
     topics = [topics] if isinstance(topics, str) else list(topics or [])
     if bank is not None:
         check_bank_settings(bank, topics, cluster, item, missing)
@@ -337,10 +336,9 @@ def _refuse_unknown(table, mean, variance):
             f"Model {model} has {what}{where}, and no model has more everywhere, so no spread is "
             f"known. Leave out the {'topic' if where else 'models'}, or add items."
         )
-    warnings.warn(
+    warn(
         f"{unknown.any(axis=1).sum()} of {len(table.models)} models have {what}, such as "
-        f"{model}{where}: their spread is unknown, and they may have any rank.",
-        stacklevel=4,
+        f"{model}{where}: their spread is unknown, and they may have any rank."
     )
 
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Literal
 
 from scipy.optimize import brentq
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._types import AtLeastOne, Count, Level, NonNegative, OpenShare, checked
 from skbench.stats.ranking import power as formulas
 
-TESTS = ("t", "mcnemar", "normal")
 
-
+@checked
 def required_items(
     effect: float,
     *,
-    omega2: float,
-    sigma2_a: float = 0.0,
-    sigma2_b: float = 0.0,
-    n_repeats: int = 1,
-    design_effect: float = 1.0,
-    cluster_size: float = 1.0,
+    omega2: NonNegative,
+    sigma2_a: NonNegative = 0.0,
+    sigma2_b: NonNegative = 0.0,
+    n_repeats: Count = 1,
+    design_effect: NonNegative = 1.0,
+    cluster_size: AtLeastOne = 1.0,
     test: Literal["t", "mcnemar", "normal"] = "t",
-    confidence_level: float = 0.95,
-    power: float = 0.8,
+    confidence_level: Level = 0.95,
+    power: OpenShare = 0.8,
 ) -> int:
     """Number of shared items that show a difference of two models.
 
@@ -88,7 +86,6 @@ def required_items(
     >>> required_items(0.03, omega2=1 / 9, test="mcnemar")
     1027
     """
-    _check_number("effect", effect)
     if effect == 0:
         raise ValueError("effect is 0: no number of items shows that there is no difference.")
     goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
@@ -130,18 +127,19 @@ def _disagreement(variance, effect):
     return max(variance + effect**2, abs(effect))
 
 
+@checked
 def minimum_detectable_effect(
-    n_items: int,
+    n_items: Count,
     *,
-    omega2: float,
-    sigma2_a: float = 0.0,
-    sigma2_b: float = 0.0,
-    n_repeats: float = 1,
-    design_effect: float = 1.0,
-    cluster_size: float = 1.0,
+    omega2: NonNegative,
+    sigma2_a: NonNegative = 0.0,
+    sigma2_b: NonNegative = 0.0,
+    n_repeats: AtLeastOne = 1,
+    design_effect: NonNegative = 1.0,
+    cluster_size: AtLeastOne = 1.0,
     test: Literal["t", "mcnemar", "normal"] = "t",
-    confidence_level: float = 0.95,
-    power: float = 0.8,
+    confidence_level: Level = 0.95,
+    power: OpenShare = 0.8,
 ) -> float:
     """Smallest true difference of two models that a number of items shows.
 
@@ -179,7 +177,6 @@ def minimum_detectable_effect(
     >>> print(round(minimum_detectable_effect(971, omega2=1 / 9), 4))
     0.03
     """
-    _check_number("n_items", n_items, least=1)
     goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
     variance = _variance(test, omega2, noise, design_effect, cluster_size, goal)
     normal = float(formulas.detectable_effect(n_items, variance, confidence_level, power))
@@ -210,20 +207,12 @@ def _solved(power_of, power, largest):
 
 def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0):
     """Variance that one item adds, of checked numbers."""
-    check_option("test", test, TESTS)
     confidence_level, power = goal
-    check_confidence_level(confidence_level)
-    _check_number("power", power)
     if not 1 - confidence_level < power < 1:
         raise ValueError(
             f"power must be below 1 and above {1 - confidence_level:.4g}, the chance of a false "
             f"alarm, got {power!r}. Write 0.8 for 80%."
         )
-    for name, value in zip(("omega2", "sigma2_a", "sigma2_b"), (omega2, *noise[:2]), strict=True):
-        _check_number(name, value, least=0)
-    _check_number("n_repeats", noise[2], least=1)
-    _check_number("design_effect", design_effect, least=0)
-    _check_number("cluster_size", cluster_size, least=1)
     variance = formulas.item_variance(omega2, *noise, design_effect)
     if test == "mcnemar":
         _check_mcnemar(variance, effect, noise[2], design_effect, cluster_size)
@@ -243,10 +232,3 @@ def _check_mcnemar(variance, effect, n_repeats, design_effect, cluster_size):
             f"would disagree on {variance + effect**2:.3g} of all items. Take another test, or "
             "scores from 0 to 1."
         )
-
-
-def _check_number(name, value, least=-math.inf):
-    """Refuse what is no number, infinite, or too small."""
-    if not isinstance(value, numbers.Real) or not least <= value < math.inf:
-        word = "a finite number" if least == -math.inf else f"at least {least:g}"
-        raise ValueError(f"{name} must be {word}, got {value!r}.")

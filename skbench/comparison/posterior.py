@@ -1,7 +1,6 @@
 """Scores, pairs and ranks of models from joint posterior draws of their scores on all items."""
 
 import numbers
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from skbench._checks import check_bank, plain, require_columns
+from skbench._warnings import warn
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.containers import Estimate
 from skbench.items.roles import check_model
@@ -150,10 +150,9 @@ def check_bank_settings(bank, topics, cluster, item, missing):
             "asked are estimated. Leave it out."
         )
     if cluster not in (None, item):
-        warnings.warn(
+        warn(
             f"With earlier models, items count as independent given their easiness: the clusters "
-            f"of {plain(cluster)!r} are not used.",
-            stacklevel=3,
+            f"of {plain(cluster)!r} are not used."
         )
 
 

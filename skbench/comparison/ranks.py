@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import chain, count, islice, product
 from string import ascii_lowercase
@@ -14,15 +13,13 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import (
     check_column,
-    check_confidence_level,
-    check_option,
     check_same_index,
-    check_whole,
     floats,
     n_rows,
 )
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, Level, RandomState, checked
+from skbench._warnings import warn
 from skbench.comparison._pairs import FEW_CLUSTERS
 from skbench.containers import Estimate
 from skbench.stats.intervals.moments import satterthwaite_df
@@ -57,7 +54,8 @@ class RankConfidenceSets:
     confidence_level: float
     kind: str
 
-    def best(self, tau: int = 1) -> pd.Index:
+    @checked
+    def best(self, tau: Count = 1) -> pd.Index:
         """Models that may be among the `tau` best.
 
         Parameters
@@ -93,17 +91,18 @@ class RankConfidenceSets:
         return f"{head} of {len(self)} models; may be the best: {best}\n{self.to_frame()}"
 
 
+@checked
 def rank_confidence_sets(
     estimate: Estimate | pd.Series | ArrayLike,
     standard_error: ArrayLike | None = None,
     *,
     covariance: ArrayLike | None = None,
     df: ArrayLike | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     kind: Literal["simultaneous", "marginal"] = "simultaneous",
     method: Literal["bonferroni", "mogstad"] = "bonferroni",
     stepdown: bool = True,
-    n_draws: int = 10_000,
+    n_draws: Count = 10_000,
     random_state: RandomState = None,
 ) -> RankConfidenceSets:
     """Confidence sets for the ranks of models.
@@ -179,10 +178,6 @@ def rank_confidence_sets(
     bob      0.79    1     2   True
     cyd      0.60    3     3  False
     """
-    check_option("kind", kind, ("simultaneous", "marginal"))
-    check_option("method", method, ("bonferroni", "mogstad"))
-    check_confidence_level(confidence_level)
-    check_whole("n_draws", n_draws)
     if isinstance(estimate, Estimate):
         if standard_error is None and covariance is None:
             standard_error = estimate.standard_error
@@ -257,10 +252,9 @@ def _pair_df(df, variance, labels):
     if not np.all(freedom >= 1):
         raise ValueError(f"df must be at least 1, got {np.min(freedom):g}.")
     if freedom.min() < FEW_CLUSTERS - 1 and n_models > 1:
-        warnings.warn(
+        warn(
             f"df is as low as {freedom.min():g}, fewer than {FEW_CLUSTERS} clusters: rank sets are "
-            "wide, and rough where scores are skewed.",
-            stacklevel=3,
+            "wide, and rough where scores are skewed."
         )
     if freedom.ndim != 1:
         return np.broadcast_to(freedom, (n_models, n_models))
@@ -363,12 +357,11 @@ def _warn_of_zeros(error, labels):
     """Warn of standard errors of 0."""
     zero = np.flatnonzero(error == 0)
     if zero.size and len(labels) > 1:
-        warnings.warn(
+        warn(
             f"{zero.size} of {len(labels)} models show no spread, such as {labels[zero[0]]!r}: "
             "their standard errors are unknown, and with 0 for them the ranks look more certain "
             "than they are. A smoothed variance, p (1 - p) / n with p = (k + 1) / (n + 2), is "
-            "above 0 at every score.",
-            stacklevel=4,
+            "above 0 at every score."
         )
 
 

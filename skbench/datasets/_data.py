@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-SCORES = ("binary", "continuous")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemData:
@@ -62,15 +60,6 @@ def counts_of(values, name, unit, names, minimum=1):
         least = names[counts.argmin()]
         raise ValueError(f"{name} must be at least {minimum}, but {least!r} has {counts.min()}.")
     return counts
-
-
-def check_numbers(intercept, **spreads):
-    """Refuse an intercept that is not finite, and standard deviations that are none."""
-    if not np.isfinite(intercept):
-        raise ValueError(f"intercept must be a finite number, got {intercept!r}.")
-    for name, value in spreads.items():
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
 
 
 def numbered(kind, size):

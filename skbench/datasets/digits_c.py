@@ -14,10 +14,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from skbench._checks import check_whole, of_one_type, require_columns
+from skbench._checks import of_one_type, require_columns
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, Jobs, RandomState, checked
 from skbench.datasets._data import ItemData
 from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 from skbench.items.rows import refuse_missing
@@ -36,7 +36,8 @@ Corruptions: {corruptions}.
 """
 
 
-def load_digits_c(*, n_jobs: int | None = None, random_state: RandomState = 0) -> ItemData:
+@checked
+def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> ItemData:
     """Make digits-C: five real classifiers on digits under ten corruptions.
 
     Accuracies run from nearly 1 at severity 1 to near chance, 0.1, at severity
@@ -134,9 +135,10 @@ def load_digits_c(*, n_jobs: int | None = None, random_state: RandomState = 0) -
     )
 
 
+@checked
 def sample_items(
     items: pd.DataFrame,
-    n_per_topic: int,
+    n_per_topic: Count,
     *,
     topic: str = "topic",
     item: str = "item",
@@ -185,7 +187,6 @@ def sample_items(
     >>> sample_items(items, 1, random_state=0)["model"].tolist()
     ['a', 'b']
     """
-    check_whole("n_per_topic", n_per_topic)
     items = items.to_pandas() if hasattr(items, "to_pandas") else items
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
-from skbench._types import RandomState
-from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, item_ids, numbered
+from skbench._types import Count, NonNegative, OpenShare, RandomState, Range, checked
+from skbench.datasets._data import ItemData, counts_of, item_ids, numbered
 
 _VERDICTS = np.array(["n", "y", "u"], object)
 
 
+@checked
 def make_judged_items(
-    n_groups: int = 20,
+    n_groups: Count = 20,
     n_items: ArrayLike = 200,
     n_labeled: ArrayLike = 20,
     *,
     intercept: float = 0.0,
-    group_std: float = 1.0,
-    feature_noise: float = 0.5,
-    sensitivity: float = 0.9,
-    specificity: float = 0.9,
-    abstention: float = 0.0,
-    drift: float = 0.0,
+    group_std: NonNegative = 1.0,
+    feature_noise: NonNegative = 0.5,
+    sensitivity: OpenShare = 0.9,
+    specificity: OpenShare = 0.9,
+    abstention: Annotated[float, Range(0, 1, "low")] = 0.0,
+    drift: NonNegative = 0.0,
     score: Literal["binary", "continuous"] = "binary",
     random_state: RandomState = None,
 ) -> ItemData:
@@ -106,12 +106,10 @@ def make_judged_items(
     >>> data.items.groupby("group")["human"].count().tolist()
     [0, 1, 10]
     """
-    check_whole("n_groups", n_groups)
     groups = numbered("group", n_groups)
     n_items = counts_of(n_items, "n_items", "group", groups)
     n_labeled = counts_of(n_labeled, "n_labeled", "group", groups, minimum=0)
     _check_enough(n_items, n_labeled, groups)
-    check_numbers(intercept, group_std=group_std, feature_noise=feature_noise, drift=drift)
     _check_autorater(sensitivity, specificity, abstention, score)
 
     rng = as_generator(random_state)
@@ -168,11 +166,5 @@ def _check_enough(n_items, n_labeled, groups):
 
 
 def _check_autorater(sensitivity, specificity, abstention, score):
-    check_option("score", score, SCORES)
-    for name, value in {"sensitivity": sensitivity, "specificity": specificity}.items():
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}.")
-    if not 0 <= abstention < 1:
-        raise ValueError(f"abstention must be in [0, 1), got {abstention!r}.")
     if score == "continuous" and abstention > 0:
         raise ValueError("A continuous autorater does not abstain: set abstention=0.")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
-from skbench._types import RandomState
-from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, item_ids, numbered
+from skbench._types import Count, NonNegative, RandomState, Range, Share, checked
+from skbench.datasets._data import ItemData, counts_of, item_ids, numbered
 
 # Variance of a continuous score around its mean p is p (1 - p) / (1 + this).
 _BETA_SIZE = 5.0
@@ -20,21 +19,22 @@ _BETA_SIZE = 5.0
 _MAX_ITEM_STD = 100
 
 
+@checked
 def make_items(
-    n_models: int = 5,
-    n_topics: int = 20,
+    n_models: Count = 5,
+    n_topics: Count = 20,
     n_items: ArrayLike = 30,
     *,
     intercept: float = 0.0,
-    topic_std: float = 1.0,
-    model_std: float = 0.5,
-    interaction_std: float = 0.3,
-    item_std: float = 1.0,
+    topic_std: NonNegative = 1.0,
+    model_std: NonNegative = 0.5,
+    interaction_std: NonNegative = 0.3,
+    item_std: Annotated[float, Range(0, _MAX_ITEM_STD)] = 1.0,
     shared_items: bool = True,
     score: Literal["binary", "continuous"] = "binary",
-    cluster_size: int = 1,
-    cluster_correlation: float = 0.5,
-    feature_noise: float = 0.5,
+    cluster_size: Count = 1,
+    cluster_correlation: Share = 0.5,
+    feature_noise: NonNegative = 0.5,
     random_state: RandomState = None,
 ) -> ItemData:
     """Simulate an evaluation of several models on several topics.
@@ -126,18 +126,8 @@ def make_items(
     >>> data.truth.index.names
     FrozenList(['model', 'topic'])
     """
-    check_whole("n_models", n_models)
-    check_whole("n_topics", n_topics)
-    check_whole("cluster_size", cluster_size)
-    check_option("score", score, SCORES)
     models, topics = numbered("model", n_models), numbered("topic", n_topics)
     n_items = counts_of(n_items, "n_items", "topic", topics)
-    spreads = {"topic_std": topic_std, "model_std": model_std, "interaction_std": interaction_std}
-    check_numbers(intercept, **spreads, item_std=item_std, feature_noise=feature_noise)
-    if item_std > _MAX_ITEM_STD:
-        raise ValueError(f"item_std must be at most {_MAX_ITEM_STD}, got {item_std!r}.")
-    if not 0 <= cluster_correlation <= 1:
-        raise ValueError(f"cluster_correlation must be in [0, 1], got {cluster_correlation!r}.")
 
     rng = as_generator(random_state)
     topic_effect = topic_std * rng.standard_normal(n_topics)

@@ -1,6 +1,5 @@
 """How numbers came about, where nobody said: what is assumed, and what is warned of."""
 
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -8,6 +7,7 @@ import pandas as pd
 
 from skbench._checks import are_counts, plain
 from skbench._columns import nominal_columns
+from skbench._warnings import warn
 from skbench.containers import Sampling
 from skbench.stats.intervals import binomial
 
@@ -25,51 +25,41 @@ def settled_sampling(estimator, sampling, X, sigma2, given, groups):
     _check(sampling, z, sigma2, n, estimator.labels_)
     unknown = sampling.items_shared and sampling.item_correlation is None
     if estimator._reads_correlation and unknown:
-        warnings.warn(
+        warn(
             "Models may have answered the same items, and how their errors correlate is not known: "
             "they are taken as independent, so intervals are too short if items are shared. Item "
-            "rows with an id for each item settle it.",
-            stacklevel=4,
+            "rows with an id for each item settle it."
         )
     if estimator._reads_groups and groups is None and sampling.items_shared:
-        warnings.warn(
+        warn(
             "sampling says that models answered the same items, but groups was not given: rows "
             "that rest on the same items are taken as independent, and intervals come out too "
             "short. Pass groups=..., the topic of each row; a search of scikit-learn hands it on "
-            "only with set_config(enable_metadata_routing=True).",
-            stacklevel=4,
+            "only with set_config(enable_metadata_routing=True)."
         )
     return sampling
 
 
 def _check(sampling, z, sigma2, n, labels):
-    """Refuse what is no `Sampling`, or sizes that its clusters exclude; warn of contradictions."""
-    if not isinstance(sampling, Sampling):
-        raise TypeError(
-            f"sampling must be a skbench.containers.Sampling, got {type(sampling).__name__}. "
-            "summarize_items gives one, as the attribute sampling of its result."
-        )
+    """Refuse sizes that the clusters of a `Sampling` exclude; warn of contradictions."""
     if n is None:
-        warnings.warn(
+        warn(
             "n is missing, so direct estimates are taken for normal with sigma2 as it is, not for "
-            f"means of few {sampling.outcome} scores. Pass n=..., n_independent of the summary.",
-            stacklevel=4,
+            f"means of few {sampling.outcome} scores. Pass n=..., n_independent of the summary."
         )
         return
     if sampling.outcome == "binomial" and not are_counts(z, n):
-        warnings.warn(
+        warn(
             "sampling says that scores are right and wrong answers, but some y * n are no whole "
             "numbers (rounded, or percentages?), so direct estimates are taken for normal with "
-            "sigma2 as it is. Pass the unrounded shares of right answers.",
-            stacklevel=4,
+            "sigma2 as it is. Pass the unrounded shares of right answers."
         )
     elif sampling.outcome == "binomial" and sigma2 is not None and _contradict(z, sigma2, n):
-        warnings.warn(
+        warn(
             "sigma2 contradicts the counts: sampling says that scores are right and wrong answers "
             "to n independent items, of which sigma2 is not the variance. Where answers are "
             "counted, the counts decide. Pass the sigma2 of the summary, or "
-            'sampling=Sampling("clustered") if items depend on each other.',
-            stacklevel=4,
+            'sampling=Sampling("clustered") if items depend on each other.'
         )
     most = sampling.most_independent
     if most is not None and np.any(n > most):
@@ -111,11 +101,10 @@ def _assumed(estimator, X, z, sigma2, n, groups):
             "are taken as independent (pass groups=, the topic of each row)"
         )
     if assumed:
-        warnings.warn(
+        warn(
             f"sampling was not given: {'; '.join(assumed)}. {_SAY_SO}, or "
             f"sampling=Sampling({outcome!r}{', items_shared=True' * (groups is not None)}) to "
-            "confirm it.",
-            stacklevel=5,
+            "confirm it."
         )
     return Sampling(outcome, items_shared=groups is not None)
 
@@ -124,12 +113,11 @@ def warn_of_unsaid_topics(X, seen):
     """Warn of models and topics in X that transformers hide from the last step."""
     crossed = _crossed(X)
     if crossed and not {f"{name}" for name in crossed} <= seen:
-        warnings.warn(
+        warn(
             f"Neither groups nor sampling was given, and columns {crossed[0]!r} and {crossed[1]!r} "
             "of X look like models and the topics that they share: if models answered the same "
             "items, folds may split what belongs together and intervals come out too short. Pass "
-            f"groups=, the topic of each row. {_SAY_SO}.",
-            stacklevel=3,
+            f"groups=, the topic of each row. {_SAY_SO}."
         )
 
 

@@ -14,7 +14,6 @@ from skbench._checks import (
     are_counts,
     as_array,
     check_column,
-    check_confidence_level,
     check_labels,
     check_named,
     check_population,
@@ -23,12 +22,13 @@ from skbench._checks import (
     check_sizes,
     check_weights,
 )
+from skbench._columns import as_pandas
 from skbench._population import finite_population
-from skbench._types import Table
+from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import settled_sampling
 from skbench.groups._degenerate import warn_of_risk
-from skbench.groups._features import as_pandas, features, training_data
+from skbench.groups._features import features, training_data
 from skbench.stats.intervals import moderated
 from skbench.stats.intervals.binomial import unbiased_variance
 from skbench.stats.intervals.means import normal_interval
@@ -52,6 +52,7 @@ class Bounds(NamedTuple):
         return np.column_stack([self.low, self.high])
 
 
+@checked
 class GroupEstimator(RegressorMixin, BaseEstimator):
     """Base of the estimators: checks the input, keeps it, labels the output.
 
@@ -196,7 +197,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         z: ArrayLike | None = None,
         sigma2: ArrayLike | None = None,
         n: ArrayLike | None = None,
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
     ) -> np.ndarray:
         """Intervals for the performance of new groups.
 
@@ -217,11 +218,10 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         ValueError
             As in `fit`, or for a level outside (0, 1).
         """
-        check_confidence_level(confidence_level)
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
     def estimate(
-        self, confidence_level: float = 0.95, population: ArrayLike | None = None
+        self, confidence_level: Level = 0.95, population: ArrayLike | None = None
     ) -> Estimate:
         """Estimates of the fitted groups, with intervals, labels and guarantee.
 
@@ -253,7 +253,6 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             the direct estimates.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         value, unlike = self._fitted_value(), self._unlike_peers()
         bounds = self._cut_bounds(self._fitted_bounds(confidence_level), value)
         value = self._cut(value)

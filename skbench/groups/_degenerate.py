@@ -1,9 +1,8 @@
 """Groups that no prior can be learned from."""
 
-import warnings
-
 import numpy as np
 
+from skbench._warnings import warn
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.shrinkage.stein import squared_errors
 
@@ -20,14 +19,13 @@ def refuse_noiseless(z, sigma2):
         )
 
 
-def warn_of_noiseless(sigma2, stacklevel=4):
+def warn_of_noiseless(sigma2):
     """Warn the caller of `fit` of groups whose intervals have no width."""
     noiseless = int(np.sum(sigma2 == 0))
     if noiseless:
-        warnings.warn(
+        warn(
             f"{noiseless} of {len(sigma2)} groups have sigma2 = 0: they are taken for exact and "
-            'their intervals have no width. A summary with variance="smoothed" avoids this.',
-            stacklevel=stacklevel,
+            'their intervals have no width. A summary with variance="smoothed" avoids this.'
         )
     return noiseless > 0
 
@@ -39,24 +37,19 @@ def warn_of_risk(value, standard_error, z, noise):
     lost = squared_errors(value, standard_error**2, z, noise) - noise
     # By two standard errors of it: one, as where estimates are moved, is chance too often.
     if np.mean(lost) > 2 * np.std(lost) / np.sqrt(len(lost)):
-        warnings.warn(
+        warn(
             f"{_RISK}: some groups are outlying. Take MixedModel, "
-            "which moves to the direct estimates where it must, or DirectEstimator.",
-            stacklevel=3,
+            "which moves to the direct estimates where it must, or DirectEstimator."
         )
 
 
 def warn_of_degenerate_cases(z, sigma2, prior_variances, method):
     """Warn the caller of `fit` of data that leave nothing to shrink, or to tell apart."""
-    if not warn_of_noiseless(sigma2, stacklevel=5) and np.any(prior_variances == 0):
-        warnings.warn(
+    if not warn_of_noiseless(sigma2) and np.any(prior_variances == 0):
+        warn(
             f"The prior variance ({method}) is estimated as 0 in some splits: "
             "the estimates there are the regression alone and the intervals have no width. "
-            'prior_variance="pmt" is never 0.',
-            stacklevel=4,
+            'prior_variance="pmt" is never 0.'
         )
     if np.ptp(z) == 0 and len(z) > 1:
-        warnings.warn(
-            f"All {len(z)} direct estimates are equal ({z[0]:g}): nothing tells the groups apart.",
-            stacklevel=4,
-        )
+        warn(f"All {len(z)} direct estimates are equal ({z[0]:g}): nothing tells the groups apart.")

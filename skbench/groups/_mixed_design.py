@@ -1,12 +1,11 @@
 """Models, topics and features of the rows of a table, as a mixed model needs them."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, plain
+from skbench._checks import plain
 from skbench._columns import FeatureTable, Levels, feature_columns, named_column, refuse_unreadable
+from skbench._warnings import warn
 from skbench.stats import mixed
 from skbench.stats.clusters.item_correlation import shared_factors
 from skbench.stats.mixed.covariances import FeatureKernels
@@ -58,18 +57,16 @@ class MixedDesign:
         unknown = groups is None and self.topics.column is None and estimator.topic is not None
         repeated = self._named_models.column is not None and pairs["model"].duplicated().any()
         if unknown and (repeated or estimator.sampling_.items_shared):
-            warnings.warn(
+            warn(
                 f"X has no column {estimator.topic!r}, and groups was not given: each row is taken "
                 "as a topic of its own, and models of one topic teach each other nothing. Pass "
-                "topic=..., or topic=None to confirm it.",
-                stacklevel=6,
+                "topic=..., or topic=None to confirm it."
             )
 
     def _learned_kernels(self, kernels, X):
         """Which columns are features, and the kernels of these."""
         columns = [] if kernels is None else kernels
-        if isinstance(columns, str) or not np.iterable(columns):
-            check_option("kernels", kernels, ("auto",))
+        if isinstance(columns, str):
             refuse_unreadable(X)
             names = [self._named_models.column, self.topics.column]
             columns = feature_columns(X, names, self.topics.codes)

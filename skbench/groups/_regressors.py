@@ -1,6 +1,5 @@
 """The regressor inside: presets, names turned into numbers, seeds, weights."""
 
-import warnings
 from contextlib import contextmanager
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
-from skbench._checks import check_option
 from skbench._columns import (
     ENCODER,
     NumberedColumns,
@@ -26,6 +24,7 @@ from skbench._columns import (
     with_indicators,
 )
 from skbench._random import is_frozen, seeded
+from skbench._warnings import warn
 
 _PENALTIES = np.geomspace(0.1, 1000, 9)
 _DEPTHS = (2, 3, 4)
@@ -170,7 +169,6 @@ def prepared_regressor(regressor, X, groups, seed):
     warn_of_numbered_names(X)
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
-        check_option("regressor", preset, _PRESETS)
         refuse_unreadable(X)
         nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
         regressor = _PRESETS[preset]()
@@ -241,10 +239,9 @@ def fit_regressor(regressor, X, z, weights, rows):
     if weights is not None:
         name = _weight_keyword(regressor)
         if name is None:
-            warnings.warn(
+            warn(
                 f"{type(regressor).__name__} takes no sample_weight, so weight_by_precision "
-                "has no effect on it.",
-                stacklevel=2,
+                "has no effect on it."
             )
         else:
             keywords[name] = weights[rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,15 +13,17 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, check_same_index, check_whole
+from skbench._checks import check_named, check_same_index
 from skbench._columns import informative_columns
-from skbench._order import content_order
+from skbench._order import content_order, shuffled
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
-from skbench._types import RandomState, Table
+from skbench._types import AtLeastTwo, Count, RandomState, Table, checked
+from skbench._warnings import warn
 from skbench.groups._regressors import encoded_once, held_out
 
 
+@checked
 class CrossFitKFold(BaseCrossValidator):
     """Repeated random K-fold in which every repeat covers each group exactly once.
 
@@ -44,10 +45,10 @@ class CrossFitKFold(BaseCrossValidator):
 
     Notes
     -----
-    With ``groups`` whole groups (topics) are dealt to the folds. The folds do
-    follow from the numbers in `X` and `y`, in any order of rows and columns and under any
-    names: names of models and topics only break ties. The order by numbers tells nothing, as
-    the deal is random.
+    With ``groups`` whole groups (topics) are dealt to the folds. Folds follow from the numbers
+    in `X`, in any order of rows and columns and under any names. Where features do not tell
+    rows or topics apart, `y` does, and then names. Given `y` the deal is uniform all the same,
+    so a fold says nothing about it.
 
     When not to use it: for model comparison, where `sklearn.model_selection.KFold`
     and its relatives are meant; and with fewer rows or topics than `n_splits`.
@@ -64,8 +65,8 @@ class CrossFitKFold(BaseCrossValidator):
     >>> topics = np.array(["a", "a", "b", "b"])
     >>> for _, test in cv.split(np.zeros((4, 1)), groups=topics):
     ...     print(topics[test])
-    ['b' 'b']
     ['a' 'a']
+    ['b' 'b']
     """
 
     __metadata_request__split = {"groups": True}
@@ -73,8 +74,8 @@ class CrossFitKFold(BaseCrossValidator):
 
     def __init__(
         self,
-        n_splits: int = 2,
-        n_repeats: int = 8,
+        n_splits: AtLeastTwo = 2,
+        n_repeats: Count = 8,
         random_state: RandomState = None,
         *,
         stratify: str | None = None,
@@ -116,8 +117,6 @@ class CrossFitKFold(BaseCrossValidator):
             If there are fewer rows, or distinct `groups`, than folds, some of `groups`
             have no name, or the number of folds or repeats is none.
         """
-        check_whole("n_splits", self.n_splits, least=2)
-        check_whole("n_repeats", self.n_repeats)
         check_same_index(X=X, y=y, groups=groups)
         if not self.keep_groups:
             groups = None
@@ -133,6 +132,8 @@ class CrossFitKFold(BaseCrossValidator):
                 f"got n_samples = {len(rows)} with {len(units)} {what}."
             )
         strata = self._strata(X, rows, members, len(units))
+        mixed = shuffled(np.arange(len(rows)))
+        rows, members = rows[mixed], members[mixed]
         for rng in as_generator(self.random_state).spawn(self.n_repeats):
             dealt = rng.permutation(len(units))
             dealt = dealt[np.argsort(strata[dealt], kind="stable")]
@@ -166,7 +167,6 @@ def as_splitter(cv, random_state, ties=()):
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
-        check_whole("cv", cv, least=2)
         cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
     cv = seeded_splitter(cv, random_state)
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
@@ -229,9 +229,8 @@ _BAD_SPLITTER = (
 
 def _warn_constant(X, groups):
     if informative_columns(pd.DataFrame(X), groups):
-        warnings.warn(
+        warn(
             "The regressor predicts one constant for all groups, so the features have no effect. "
             "With few groups, lower its minimum leaf size or its regularization. Pass "
-            "regressor='lightgbm' for boosted trees with small leaves.",
-            stacklevel=4,
+            "regressor='lightgbm' for boosted trees with small leaves."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -14,17 +13,20 @@ from skbench._checks import (
     are_counts,
     check_column,
     check_labels,
-    check_option,
+    check_same_index,
     check_sizes,
     check_unit_interval,
     check_within,
+    n_rows,
     plain,
 )
-from skbench._types import Table
+from skbench._columns import as_pandas
+from skbench._types import Bounds as ScoreBounds
+from skbench._types import NonNegative, Table, checked
+from skbench._warnings import warn
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
-from skbench.groups._features import as_pandas
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.worst_case import worst_case_interval
 
@@ -51,6 +53,7 @@ _NEAR = 0.8  # spread over distance to an end: scores of any law without tails h
 _FEW_GROUPS = 8  # to see skewness from means and spreads
 
 
+@checked
 class DirectEstimator(GroupEstimator):
     """Estimate each group by its own mean: the baseline of everything else.
 
@@ -137,8 +140,8 @@ class DirectEstimator(GroupEstimator):
             "bounded",
         ] = "auto",
         *,
-        bounds: Bounds | None = None,
-        sampling_variance: float | None = None,
+        bounds: ScoreBounds | None = None,
+        sampling_variance: NonNegative | None = None,
     ) -> None:
         self.interval = interval
         self.bounds = bounds
@@ -183,9 +186,9 @@ class DirectEstimator(GroupEstimator):
         if X is None:
             if y is None:
                 raise ValueError("y is missing: pass the direct estimates, fit(y=z, n=n).")
-            X = pd.DataFrame(
-                {"constant": np.ones(len(y))}, index=y.index if isinstance(y, pd.Series) else None
-            )
+            check_same_index(y=y, sigma2=sigma2, n=n, groups=groups)
+            indexes = [v.index for v in (y, sigma2, n, groups) if isinstance(v, pd.Series)]
+            X = pd.DataFrame({"constant": np.ones(n_rows(y))}, *indexes[:1])
         unknown = sigma2 is None and self.sampling_variance is None
         counts = y is not None and n is not None
         if unknown and counts and (sampling is None or sampling.outcome == "binomial"):
@@ -193,7 +196,6 @@ class DirectEstimator(GroupEstimator):
         return super().fit(X, y, sigma2, n, groups, sampling)
 
     def _fit(self, X, groups):
-        check_option("interval", self.interval, INTERVALS)
         if self.bounds is not None:
             check_within("groups have means", self.z_, self.bounds, _ROUNDING)
         self.interval_ = self._resolved(self.z_, self.sigma2_, self.n_)
@@ -256,14 +258,13 @@ class DirectEstimator(GroupEstimator):
         """Warn of groups whose intervals have no width or are not known."""
         known = self.interval_ == "normal" or self.n_ is None
         single = np.zeros(len(self.z_), dtype=bool) if known else self.n_ <= 1
-        warn_of_noiseless(np.where(single, 1, self.sigma2_), stacklevel=5)
+        warn_of_noiseless(np.where(single, 1, self.sigma2_))
         if np.any(single):
-            warnings.warn(
+            warn(
                 f"{int(single.sum())} of {len(single)} groups have a single score (or cluster), "
                 f"such as {plain(self.labels_[np.argmax(single)])!r}: one has no spread, and their "
                 "intervals are unknown (nan). For scores within bounds use "
-                'DirectEstimator(interval="bounded"), or borrow from the others (EmpiricalBayes).',
-                stacklevel=4,
+                'DirectEstimator(interval="bounded"), or borrow from the others (EmpiricalBayes).'
             )
 
     def _require(self, kind, z, n):
@@ -325,11 +326,10 @@ def _warn_of_t(z, sigma2, n):
     few = n < _FEW_ITEMS
     reason = _skewed(z[few], np.sqrt(n[few] * sigma2[few]))
     if reason is not None:
-        warnings.warn(
+        warn(
             f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items, "
             f"and their scores look skewed ({reason}): t intervals may cover far less than they "
-            'say. For scores within bounds DirectEstimator(interval="bounded") keeps its level.',
-            stacklevel=5,
+            'say. For scores within bounds DirectEstimator(interval="bounded") keeps its level.'
         )
 
 

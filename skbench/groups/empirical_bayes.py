@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Literal, Self
+import math
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from scipy.stats import chi2
@@ -12,9 +12,18 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skbench._checks import are_counts, check_option
+from skbench._checks import are_counts
 from skbench._random import as_generator
-from skbench._types import Estimator, RandomState, Splitter
+from skbench._types import (
+    AtLeastTwo,
+    Estimator,
+    Jobs,
+    NonNegative,
+    RandomState,
+    Range,
+    Splitter,
+    checked,
+)
 from skbench.containers import UNLESS_SKEWED
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
@@ -33,11 +42,11 @@ PRIOR_VARIANCES = {
     "moments": ("none", True),
     "none": ("none", False),
 }
-INTERVALS = ("robust", "length-optimal", "parametric", "fab")
 _NO_INFORMATION = 1e6  # sampling variance of a missing direct estimate, in prior variances
 _PUBLISHED_GRID = {"xgbregressor__n_estimators": (10, 30, 100), "xgbregressor__max_depth": (2, 4)}
 
 
+@checked
 class EmpiricalBayes(GroupEstimator):
     """Shrink direct estimates toward a regression that never saw them.
 
@@ -167,13 +176,13 @@ class EmpiricalBayes(GroupEstimator):
         self,
         regressor: Estimator | Literal["xgboost", "lightgbm", "ridge"] | None = None,
         *,
-        cv: int | Splitter | None = None,
+        cv: AtLeastTwo | Splitter | None = None,
         prior_variance: Literal["pmt", "fplib", "moments", "none"] = "pmt",
         interval: Literal["robust", "length-optimal", "parametric", "fab"] = "robust",
-        kurtosis: Literal["estimate"] | float = "estimate",
-        sampling_variance: float | None = None,
+        kurtosis: Literal["estimate"] | Annotated[float, Range(1, math.inf)] = "estimate",
+        sampling_variance: NonNegative | None = None,
         random_state: RandomState = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.regressor = regressor
         self.cv = cv
@@ -225,7 +234,6 @@ class EmpiricalBayes(GroupEstimator):
         return cls(tuned_by_task, cv=split, prior_variance="moments", random_state=random_state)
 
     def _fit(self, X, groups):
-        self._check_parameters()
         self.groups_ = groups
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
@@ -253,15 +261,6 @@ class EmpiricalBayes(GroupEstimator):
         self.shrinkage_factor_ = w.mean(axis=0)
         self.regressor_ = fit_on_all(regressor, X, self.z_, None)
         warn_of_degenerate_cases(self.z_, self.sigma2_, self._prior_variances, self.prior_variance)
-
-    def _check_parameters(self):
-        check_option("prior_variance", self.prior_variance, list(PRIOR_VARIANCES))
-        check_option("interval", self.interval, INTERVALS)
-        known = isinstance(self.kurtosis, numbers.Real) and self.kurtosis >= 1
-        if self.kurtosis != "estimate" and not known:
-            raise ValueError(
-                f"kurtosis must be 'estimate' or a number of at least 1, got {self.kurtosis!r}."
-            )
 
     def _moments_of(self, prior_means, folds):
         """Prior variances and kurtoses, both of shape (n_splits, n_groups)."""

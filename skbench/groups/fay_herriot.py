@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from scipy.linalg import qr
 
-from skbench._checks import check_option
 from skbench._columns import (
     indicator_encoder,
     nominal_columns,
     refuse_unreadable,
     warn_of_numbered_names,
 )
+from skbench._types import NonNegative
+from skbench._warnings import warn
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.shrinkage import fay_herriot, robust_eb
 
-METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
 _RANK_TOLERANCE = 1e-10  # of columns of length 1
 
 
@@ -107,13 +106,12 @@ class FayHerriot(GroupEstimator):
             "reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments"
         ] = "reml",
         *,
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
     ) -> None:
         self.method = method
         self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
-        check_option("method", self.method, METHODS)
         refuse_noiseless(self.z_, self.sigma2_)
         self._encoder = _design_encoder(X, groups)
         design = self._design(X)
@@ -129,10 +127,9 @@ class FayHerriot(GroupEstimator):
         coefficients[self._kept] = fit.beta
         self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
         if self.prior_variance_ == 0:
-            warnings.warn(
+            warn(
                 f"The prior variance ({self.method}) is estimated as 0: every estimate is the "
-                'regression alone. method="adjusted-ml" is never 0.',
-                stacklevel=3,
+                'regression alone. method="adjusted-ml" is never 0.'
             )
 
     def _check_size(self, n_groups, n_kept, n_columns):
@@ -143,10 +140,9 @@ class FayHerriot(GroupEstimator):
                 "EmpiricalBayes with a regularised regressor."
             )
         if n_kept < n_columns:
-            warnings.warn(
+            warn(
                 f"{n_columns - n_kept} of {n_columns} columns of the design are collinear with "
-                "others and get the coefficient 0.",
-                stacklevel=4,
+                "others and get the coefficient 0."
             )
 
     def _fitted_value(self):

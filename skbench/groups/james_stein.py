@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from typing import Literal
 
 import numpy as np
 
+from skbench._types import NonNegative
+from skbench._warnings import warn
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
@@ -79,15 +79,15 @@ class JamesStein(GroupEstimator):
     _ignores_numbers = True
 
     def __init__(
-        self, center: Literal["mean"] | float = "mean", *, sampling_variance: float | None = None
+        self,
+        center: Literal["mean"] | float = "mean",
+        *,
+        sampling_variance: NonNegative | None = None,
     ) -> None:
         self.center = center
         self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
-        known = isinstance(self.center, numbers.Real) and np.isfinite(self.center)
-        if self.center != "mean" and not known:
-            raise ValueError(f"center must be 'mean' or a number, got {self.center!r}.")
         refuse_noiseless(self.z_, self.sigma2_)
         self._n_independent = self._n_units(groups)
         noisy = self.sigma2_ > 0
@@ -95,10 +95,9 @@ class JamesStein(GroupEstimator):
         fit = shrinkage.james_stein(self.z_, variance, self.center)
         self.center_, self.shrinkage_factor_, self._degrees = fit
         if self._degrees <= 0:
-            warnings.warn(
+            warn(
                 f"James-Stein needs at least {len(self.z_) + 1 - self._degrees} groups, got "
-                f"{len(self.z_)}: nothing is shrunk.",
-                stacklevel=3,
+                f"{len(self.z_)}: nothing is shrunk."
             )
             warn_of_noiseless(self.sigma2_)
 

@@ -14,11 +14,12 @@ from scipy.stats import beta
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_option, check_whole
+from skbench._checks import are_counts
 from skbench._population import of_population
 from skbench._progress import counter
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, NonNegative, RandomState, checked
+from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
@@ -36,6 +37,7 @@ _TOTALS = 2000  # draws of finite populations
 _ANY_LEVEL = 0.95  # at which widths are compared
 
 
+@checked
 class MixedModel(GroupEstimator):
     """Shrink direct estimates toward what their model, topic and features predict.
 
@@ -171,7 +173,7 @@ class MixedModel(GroupEstimator):
         topic: str | None = "topic",
         *,
         kernels: Literal["auto"] | Sequence[str] | None = "auto",
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.family = family
@@ -182,7 +184,6 @@ class MixedModel(GroupEstimator):
         self.random_state = random_state
 
     def _fit(self, X, groups):
-        check_option("family", self.family, ("auto", "binomial", "gaussian"))
         by_outcome = "binomial" if self._binary else "gaussian"
         self.family_ = by_outcome if self.family == "auto" else self.family
         self._counts = self.family_ == "binomial"
@@ -239,11 +240,10 @@ class MixedModel(GroupEstimator):
         self.topic_outlier_probability_ = pd.Series(found.outliers.topic, index=self.topics_)
         self.n_iter_ = found.n_iter
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"The mixed model did not converge in {found.n_iter} rounds: the results are those "
                 "of the last, which still moved. Look at groups with very many items.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _moments(self, law):
@@ -275,10 +275,7 @@ class MixedModel(GroupEstimator):
         value, variance = self._toward(self._mean, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
-            warnings.warn(
-                f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.",
-                stacklevel=4,
-            )
+            warn(f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.")
 
     def _toward(self, own, direct):
         return (1 - self.direct_weight_) * own + self.direct_weight_ * direct
@@ -320,7 +317,7 @@ class MixedModel(GroupEstimator):
             return self._direct._new_bounds(X, z, sigma2, n, confidence_level)
         return self._bounds_of(self._law_of_new(X, z, sigma2, n), z, confidence_level)
 
-    def sample(self, n_draws: int = 1000, random_state: RandomState = None) -> Draws:
+    def sample(self, n_draws: Count = 1000, random_state: RandomState = None) -> Draws:
         """Draw the performance of all fitted groups jointly from the posterior.
 
         Parameters
@@ -353,7 +350,6 @@ class MixedModel(GroupEstimator):
         Draws(posterior: 500 draws of 4 quantities)
         """
         check_is_fitted(self)
-        check_whole("n_draws", n_draws)
         values = np.concatenate(list(self._sampled(n_draws, as_generator(random_state))))
         return Draws(values, self.labels_, "posterior")
 

@@ -13,17 +13,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import (
-    check_confidence_level,
     check_labels,
     check_population,
     check_same_index,
 )
-from skbench._types import Table
+from skbench._columns import as_pandas
+from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics
-from skbench.groups._features import as_pandas
 
 
+@checked
 class IntervalPipeline(Pipeline):
     """A scikit-learn Pipeline whose last step estimates groups with intervals.
 
@@ -139,14 +139,13 @@ class IntervalPipeline(Pipeline):
         z: ArrayLike | None = None,
         sigma2: ArrayLike | None = None,
         n: ArrayLike | None = None,
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
     ) -> np.ndarray:
         """Intervals for new groups; see the last step's ``predict_interval``."""
-        check_confidence_level(confidence_level)
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
     def estimate(
-        self, confidence_level: float = 0.95, population: ArrayLike | None = None
+        self, confidence_level: Level = 0.95, population: ArrayLike | None = None
     ) -> Estimate:
         """Estimate of the fitted groups, under their own labels; see the last step's `estimate`."""
         check_is_fitted(self)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.pipeline import make_pipeline
 
 from skbench._columns import (
@@ -15,7 +15,7 @@ from skbench._columns import (
     warn_of_numbered_names,
 )
 from skbench._order import content_order
-from skbench._types import RandomState
+from skbench._types import AtLeastTwo, Count, Jobs, NonNegative, RandomState, checked
 from skbench.groups._base import Bounds
 from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._group_lasso import (
@@ -34,6 +34,7 @@ from skbench.stats.intervals.means import normal_interval
 _SMALLEST = 1e-3  # penalty tried, of the one that leaves nothing but the mean
 
 
+@checked
 class StructuredRegression(SyntheticRegression):
     """Estimate each group by a lasso with an intercept per group, model and topic.
 
@@ -126,12 +127,12 @@ class StructuredRegression(SyntheticRegression):
 
     def __init__(
         self,
-        alphas: ArrayLike = 100,
-        cv: int | None = None,
+        alphas: Count | Sequence[NonNegative] = 100,
+        cv: AtLeastTwo | None = None,
         *,
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
         random_state: RandomState = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.alphas = alphas
         self.cv = cv

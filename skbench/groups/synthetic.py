@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from skbench._order import content_order
+from skbench._order import content_order, shuffled
 from skbench._random import as_generator
-from skbench._types import Estimator, RandomState
+from skbench._types import Estimator, Jobs, NonNegative, RandomState
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import (
     fit_regressor,
@@ -92,9 +92,9 @@ class SyntheticRegression(GroupEstimator):
         regressor: Estimator | Literal["xgboost", "lightgbm", "ridge"] | None = None,
         *,
         weight_by_precision: bool = False,
-        sampling_variance: float | None = None,
+        sampling_variance: NonNegative | None = None,
         random_state: RandomState = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.regressor = regressor
         self.weight_by_precision = weight_by_precision
@@ -150,4 +150,5 @@ class SyntheticRegression(GroupEstimator):
 
 def fit_on_all(regressor, X, z, weights):
     """Fit on all rows, in an order that depends on their content only."""
-    return fit_regressor(regressor, X, z, weights, content_order(X, z, [weights]))
+    rows = shuffled(content_order(X, z, [weights]))
+    return fit_regressor(regressor, X, z, weights, rows)

@@ -10,7 +10,6 @@ import pandas as pd
 
 from skbench._checks import (
     LARGEST,
-    check_option,
     of_one_type,
     refuse_unhashable,
     require_columns,
@@ -80,7 +79,6 @@ def with_item_key(frame, item, topic, others=()):
 
 def check_cluster_weight(cluster_weight, cluster):
     """Refuse a weight of clusters where there are none."""
-    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
     if cluster is None and cluster_weight == "cluster":
         raise ValueError('cluster_weight="cluster" needs cluster=..., their column.')
 

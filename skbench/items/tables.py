@@ -1,18 +1,17 @@
 """Item rows of several models -> one table of scores, items down and models across."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, plain, require_columns
+from skbench._checks import check_column, listed, plain, require_columns
+from skbench._warnings import warn
 from skbench.items.ranges import bounds_of, scale_in_words
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected, with_item_key
 from skbench.stats.intervals.moments import ROUNDING, divided
 
 _FEWEST_COPIES = 10  # ids with the same scores in several topics that are told of
-MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
 
 
 class ScoreTable(NamedTuple):
@@ -196,7 +195,8 @@ def _sizes_of(groups, population):
             f"population={population} is one number, and there are {len(groups)} topics: pass a "
             "number for each, as a dict or Series by topic."
         )
-    sizes = pd.Series(population, dtype=float)
+    given = pd.Series(population)
+    sizes = pd.Series(check_column("population", given, given.index, unit="topic"), given.index)
     lacking = groups[~groups.isin(sizes.index)]
     if len(lacking):
         raise ValueError(f"population has no number for {plain(lacking[0])!r}.")
@@ -230,11 +230,10 @@ def _warn_of_same_items(scores, items):
     own, others = scores[first[code]], scores
     alike = np.all((own == others) | (np.isnan(own) & np.isnan(others)))
     if alike and several.sum() >= _FEWEST_COPIES and len(np.unique(own[several[code]], axis=0)) > 1:
-        warnings.warn(
+        warn(
             f"{several.sum()} ids, such as {plain(ids[several][0])!r}, have the same scores in all "
             "of their topics: items that are listed under several topics count several times. "
-            "Leave out all but one row of each.",
-            stacklevel=4,
+            "Leave out all but one row of each."
         )
 
 

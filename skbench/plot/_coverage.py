@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_confidence_level
+from skbench._types import Level, checked
 from skbench.plot import _rows, _study, _style
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class CoverageDisplay(_study.StudyDisplay):
     """Coverage and width of the intervals of a study, side by side.
@@ -79,7 +80,7 @@ class CoverageDisplay(_study.StudyDisplay):
 
     @classmethod
     def from_summary(
-        cls, table: pd.DataFrame, *, baseline: str = "direct", confidence_level: float = 0.95
+        cls, table: pd.DataFrame, *, baseline: str = "direct", confidence_level: Level = 0.95
     ) -> Self:
         """Compute what is drawn from a summary.
 
@@ -104,7 +105,6 @@ class CoverageDisplay(_study.StudyDisplay):
         TypeError
             If it is no frame.
         """
-        check_confidence_level(confidence_level)
         table = _study.checked_table(table, ["guarantee", "coverage", "width_ratio", "failed"])
         _study.check_baseline(table, "width_ratio", baseline)
         points = table[["coverage", "width_ratio"]].astype(float)

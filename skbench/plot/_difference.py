@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_whole
+from skbench._types import Count, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -17,6 +17,7 @@ from skbench.plot._display import Display
 _MISSING = ("no estimate", "no interval")
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class DifferenceDisplay(Display):
     """Pairwise differences with intervals, and which intervals exclude 0.
@@ -72,7 +73,7 @@ class DifferenceDisplay(Display):
     _xlabel = "difference"
 
     @classmethod
-    def from_estimate(cls, estimate: Estimate, *, max_rows: int = 40) -> Self:
+    def from_estimate(cls, estimate: Estimate, *, max_rows: Count = 40) -> Self:
         """Compute what is drawn from estimates of differences.
 
         Parameters
@@ -95,7 +96,6 @@ class DifferenceDisplay(Display):
             If something other than an Estimate is passed.
         """
         index = _rows.common_labels({"differences": estimate})
-        check_whole("max_rows", max_rows)
         table = _rows.intervals(estimate)
         table["clear"] = (table["low"] > 0) | (table["high"] < 0)
         order = _closest_to_tie(estimate, max_rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pandas as pd
 
+from skbench._types import checked
 from skbench.plot import _style
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _LEAST_ROW, _LEAST_EDGE, _LEAST_MARK = 0.16, 0.06, 0.055  # inches
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class Display:
     """A picture with rows: each kind says what their names, limits and marks are."""

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_option, check_whole
-from skbench._types import Labels
+from skbench._checks import check_option
+from skbench._types import Count, Labels, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -20,6 +20,7 @@ from skbench.plot._display import Display
 _MARKERS = ("o", "s", "D", "^", "v")
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestDisplay(Display):
     """Forest plot: a marker and an interval per group and method.
@@ -84,7 +85,7 @@ class ForestDisplay(Display):
         *,
         labels: Labels | None = None,
         sort_by: str | None = None,
-        max_rows: int = 40,
+        max_rows: Count = 40,
         truth: ArrayLike | None = None,
     ) -> Self:
         """Compute what is drawn from estimates of the same groups.
@@ -116,7 +117,6 @@ class ForestDisplay(Display):
             If something other than a dict of Estimates is passed.
         """
         index = _rows.common_labels(estimates)
-        check_whole("max_rows", max_rows)
         if sort_by is not None:
             check_option("sort_by", sort_by, estimates)
         asked = _rows.positions(index, labels)

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_whole, plain
-from skbench._types import Labels, RankSets
+from skbench._checks import plain
+from skbench._types import Count, Labels, RankSets, checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
@@ -19,6 +19,7 @@ _SMALLEST_CELL = 0.16
 _TICK, _MOST_TICKS = 0.3, 40  # inches that the number of a rank needs; on any width
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankDisplay(Display):
     """Heat map of rank probabilities: models down, ranks across.
@@ -80,7 +81,7 @@ class RankDisplay(Display):
         *,
         sets: RankSets | None = None,
         labels: Labels | None = None,
-        max_rows: int = 40,
+        max_rows: Count = 40,
     ) -> Self:
         """Compute what is drawn from rank probabilities.
 
@@ -110,7 +111,6 @@ class RankDisplay(Display):
         table = pd.DataFrame(probabilities)
         _check_distributions(table)
         _check_ranks(table.columns)
-        check_whole("max_rows", max_rows)
         asked = _rows.positions(table.index, labels)
         ranks = np.arange(1, table.shape[1] + 1)
         mean_rank = pd.Series(table.to_numpy() @ ranks, index=table.index)

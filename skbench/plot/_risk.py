@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level
+from skbench._types import Level, checked
 from skbench.plot import _study, _style
 from skbench.stats.intervals.means import normal_interval
 
@@ -16,6 +16,7 @@ _MOST_POWERS = 10  # of ten, on the axis
 _LEAST_RANGE = 1.5  # of the axis, so that equal estimators do not look far apart
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class RiskDisplay(_study.StudyDisplay):
     """Mean squared errors of a study, relative to the direct estimator.
@@ -80,7 +81,7 @@ class RiskDisplay(_study.StudyDisplay):
         table: pd.DataFrame,
         *,
         baseline: str = "direct",
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
     ) -> Self:
         """Compute what is drawn from a summary.
 
@@ -105,7 +106,6 @@ class RiskDisplay(_study.StudyDisplay):
         TypeError
             If it is no frame.
         """
-        check_confidence_level(confidence_level)
         table = _study.checked_table(table, ["mse_ratio", "standard_error", "failed"])
         known = table.index.unique("estimator")
         if baseline not in known:

@@ -70,8 +70,6 @@ def positions(labels, asked):
     """Where the labels asked for stand (all of them when `asked` is None)."""
     if asked is None:
         return np.arange(len(labels))
-    if not pd.api.types.is_list_like(asked):
-        raise TypeError(f"labels must be a list of labels, got {asked!r}. Write [{asked!r}].")
     asked = pd.Index(asked)
     _check_unique(asked, "The labels to draw")
     where = labels.get_indexer(asked)

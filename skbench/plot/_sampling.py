@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, check_whole, require_columns
-from skbench._types import Labels
+from skbench._checks import check_option, require_columns
+from skbench._types import Count, Labels, checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
@@ -21,6 +21,7 @@ _MARKERS = "oD^s"  # in turn, where there are more estimators than colors
 _PALEST, _DOTS_AT_FULL_INK = 0.12, 12
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class SamplingDisplay(Display):
     """Estimates of single groups over many samples, against the truth.
@@ -89,7 +90,7 @@ class SamplingDisplay(Display):
         *,
         estimators: Sequence[str] | None = None,
         labels: Labels | None = None,
-        max_rows: int = 10,
+        max_rows: Count = 10,
     ) -> Self:
         """Compute what is drawn from the results of a study.
 
@@ -117,7 +118,6 @@ class SamplingDisplay(Display):
         TypeError
             If the results are no frame.
         """
-        check_whole("max_rows", max_rows)
         by = _label_columns(results)
         known = list(pd.unique(results["estimator"]))
         names = known if estimators is None else list(estimators)

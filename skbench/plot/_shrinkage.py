@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_whole
-from skbench._types import Labels
+from skbench._types import Count, Labels, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -34,6 +33,7 @@ _ROUNDING = 1e-12
 _CARET_LEFT, _CARET_RIGHT = 4, 5  # matplotlib's arrow heads whose tip lies on the point
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ShrinkageDisplay(Display):
     """Arrows from direct to shrunk estimates, with the shrunk intervals.
@@ -110,7 +110,7 @@ class ShrinkageDisplay(Display):
         truth: ArrayLike | None = None,
         n: ArrayLike | None = None,
         labels: Labels | None = None,
-        max_rows: int = 40,
+        max_rows: Count = 40,
     ) -> Self:
         """Compute every move, and which of them are drawn.
 
@@ -139,7 +139,6 @@ class ShrinkageDisplay(Display):
             If something other than an Estimate is passed.
         """
         index = _rows.common_labels({"direct": direct, "shrunk": shrunk})
-        check_whole("max_rows", max_rows)
         truth = None if truth is None else _rows.by_label(truth, index, "truth")
         n = None if n is None else _rows.by_label(n, index, "n")
         moves = _moves(direct, shrunk, truth, n)

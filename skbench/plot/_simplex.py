@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter
 
+from skbench._types import checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
@@ -34,6 +35,7 @@ _TRIANGLE = 0.7  # of the height that the other lines leave
 _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
 
 
+@checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class SimplexDisplay(Display):
     """Map of all weightings of three categories, colored by the best model.

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skbench._checks import check_confidence_level, check_same_index
-from skbench._types import Table
+from skbench._checks import check_same_index
+from skbench._types import Level, Positive, Table, checked
 from skbench.containers import Estimate
 from skbench.items.ranges import bounds_of
 from skbench.ppi._calibrated import group_cells, lines_with_mean
@@ -68,6 +68,7 @@ def difference_result(
     )
 
 
+@checked
 class PPIEstimator(BaseEstimator):
     """Base of the prediction-powered estimators: checks, stores, labels the output."""
 
@@ -167,7 +168,7 @@ class PPIEstimator(BaseEstimator):
         check_same_index(X=X, y=y, sample_weight=sample_weight)
         return self._score(self.predict(X), y, sample_weight)
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, confidence_level: Level = 0.95) -> Estimate:
         """The estimate with its interval and what the interval promises.
 
         Parameters
@@ -188,7 +189,6 @@ class PPIEstimator(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         low, high = self._result.interval(confidence_level)
         return Estimate(
             value=[self.estimate_],
@@ -201,7 +201,7 @@ class PPIEstimator(BaseEstimator):
             guarantee=self._guarantee,
         )
 
-    def labels_needed(self, width: float, confidence_level: float = 0.95) -> float:
+    def labels_needed(self, width: Positive, confidence_level: Level = 0.95) -> float:
         """How many human labels an interval of a given width needs.
 
         Parameters
@@ -234,9 +234,6 @@ class PPIEstimator(BaseEstimator):
         falls as ``1 / (n + N)``.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
-        if not width > 0:
-            raise ValueError(f"width must be positive, got {width!r}.")
         return labels_needed(self._result, width, confidence_level)
 
     def __sklearn_tags__(self):
@@ -358,10 +355,6 @@ def score_bounds(data, bounds=None):
         verdicts = data.autorater if data.autorater.dtype.kind in "fiu" else labels
         return bounds_of(labels, verdicts) or bounds_of(labels)
     low, high = bounds
-    if not (low < high and np.isfinite([low, high]).all()):
-        raise ValueError(
-            f"bounds must be a low and a high end, both finite, or None, got {bounds!r}."
-        )
     outside = (labels < low) | (labels > high)
     if outside.any():
         raise ValueError(
@@ -369,12 +362,6 @@ def score_bounds(data, bounds=None):
             f"such as {labels[outside][0]:g}. Correct the labels or widen the bounds."
         )
     return float(low), float(high)
-
-
-def check_power_tuning(power_tuning):
-    """Refuse unknown kinds of tuning."""
-    if power_tuning not in (True, False, "pooled"):
-        raise ValueError(f"power_tuning must be True, False or 'pooled', got {power_tuning!r}.")
 
 
 def equal_power(data, n_cells):

@@ -128,7 +128,9 @@ def _refuse_missing_scores(scores, names, numeric):
     if numeric and np.isfinite(scores).all():
         refuse_huge("Autorater scores", scores)
         return
-    bad = pd.isna(scores) | (np.isinf(scores) if numeric else np.isin(scores, (np.inf, -np.inf)))
+    bad = pd.isna(scores)
+    known = np.where(bad, 0, scores)
+    bad |= np.isinf(known) if numeric else np.isin(known, (np.inf, -np.inf))
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise ValueError(

@@ -1,11 +1,11 @@
 """What few labels cannot tell, and how many would."""
 
-import warnings
 from bisect import bisect_left
 
 import numpy as np
 from scipy.stats import t as student_t
 
+from skbench._warnings import warn
 from skbench.stats.intervals.worst_case import end_variances
 
 _LABELS = range(2, 10**12)  # a target out of reach of the most is out of reach
@@ -54,7 +54,7 @@ def _in_one_cluster(data, rows):
 
 
 def _warn(message):
-    warnings.warn(message, stacklevel=4)
+    warn(message)
 
 
 def reach_of(value, variance, fixed, df, n_labeled, bounds, confidence_level, left=1.0):

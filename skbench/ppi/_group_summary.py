@@ -1,11 +1,10 @@
 """What a summary of groups is made of: pooled variances, and features free of their luck."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, plain
+from skbench._warnings import warn
 from skbench.ppi._data import row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals.moderated import moderated_variance
@@ -186,29 +185,26 @@ def warn_of_groups(labels, n_labeled, borrows):
     """Warn of groups without a label, and of those with the spread of other groups."""
     absent = labels[n_labeled == 0]
     if len(absent):
-        warnings.warn(
+        warn(
             f"{len(absent)} of {len(labels)} groups have no human label, the first is "
             f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
-            "them from features_.",
-            stacklevel=3,
+            "them from features_."
         )
     if borrows.any():
-        warnings.warn(
+        warn(
             f"{int(borrows.sum())} of {len(labels)} groups have too few labels for a "
             "standard error of their own, or none that differ, the first is "
-            f"{plain(labels[int(np.argmax(borrows))])!r}: it is taken from the other groups.",
-            stacklevel=3,
+            f"{plain(labels[int(np.argmax(borrows))])!r}: it is taken from the other groups."
         )
 
 
 def warn_of_full_trust(estimator):
     """Warn where an estimator trusts the autorater whatever the labels say."""
     if estimator.get_params().get("power_tuning") is False:
-        warnings.warn(
+        warn(
             "power_tuning=False trusts the autorater fully in every group, which with few "
             "labels can be worse than the labels alone. Do not shrink summary_; set "
-            "power_tuning=True.",
-            stacklevel=3,
+            "power_tuning=True."
         )
 
 

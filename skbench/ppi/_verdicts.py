@@ -1,6 +1,5 @@
 """Verdicts of a discrete autorater: their values, and the labels that go with each."""
 
-import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
+from skbench._warnings import warn
 from skbench.ppi._data import autorater_scores, ppi_data, score_table
 from skbench.stats.ppi.chain_rule import prior_pull
 
@@ -123,11 +123,10 @@ def _cuts(autorater, n_values):
     # Labels play no part in the cuts, so labeled rows may.
     cuts = np.unique(np.quantile(scores, np.arange(1, _N_BINS) / _N_BINS))
     cuts = cuts[cuts > scores.min()]
-    warnings.warn(
+    warn(
         f"Autorater scores were cut into bins at {', '.join(f'{cut:g}' for cut in cuts)}, and the "
         "chain rule reads the bins as names: what scores say within a bin is lost. bins_ holds "
-        "the cuts.",
-        stacklevel=6,
+        "the cuts."
     )
     return cuts
 
@@ -202,8 +201,7 @@ def warn_of_the_prior(table, values, label_values, standard_errors):
     if pull[group] > _MOST_PULL:
         what = f"moves the estimate to the middle by {pull[group]:.1f} of its standard errors"
     few = f" Of the labels, {', '.join(named)}." if named else ""
-    warnings.warn(
+    warn(
         f"The prior of the chain rule {what}{where}, and the interval misses the truth more often "
-        f"than its level says.{few} Use PPIMean, label more rows, or merge values.",
-        stacklevel=4,
+        f"than its level says.{few} Use PPIMean, label more rows, or merge values."
     )

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, plain, require_columns
+from skbench._checks import plain, require_columns
 from skbench._columns import with_winners
 from skbench._random import as_generator
-from skbench._types import Names, RandomState, Rows
+from skbench._types import Level, Names, RandomState, Rows, checked
 from skbench.items.rows import as_frame
 from skbench.ppi import _figures
 from skbench.ppi._verdicts import has_enough_labels
@@ -94,6 +94,7 @@ class JudgeAgreement:
         return "\n".join([text, *self.sentences()])
 
 
+@checked
 def judge_agreement(
     rows: Rows,
     human: str = "human",
@@ -103,7 +104,7 @@ def judge_agreement(
     level: Literal["nominal", "ordinal", "interval"] = "nominal",
     threshold: float = 0.5,
     cluster: str | None = None,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     random_state: RandomState = None,
 ) -> JudgeAgreement:
     """How far judges agree with people, and how many of them one really has.
@@ -163,8 +164,6 @@ def judge_agreement(
     >>> card.effective_judges
     1.0
     """
-    check_option("level", level, agreement.LEVELS)
-    check_confidence_level(confidence_level)
     judges = [judges] if isinstance(judges, str) else list(judges)
     table = _read(rows, human, judges, cluster)
     labeled = table[table[human].notna()].reset_index(drop=True)

@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
-from skbench._types import Bounds, RandomState
+from skbench._types import AtLeastTwo, Bounds, RandomState
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.ppi._calibrated import shares_by_verdict
 from skbench.ppi._verdicts import (
@@ -163,7 +162,7 @@ class ChainRulePPI(PPIEstimator):
     def __init__(
         self,
         integration: Literal["exact", "draws"] = "exact",
-        n_draws: int = 10_000,
+        n_draws: AtLeastTwo = 10_000,
         *,
         verdicts: Literal["side by side"] | None = None,
         event: object = None,
@@ -210,9 +209,6 @@ class ChainRulePPI(PPIEstimator):
         return np.where(missing, np.nan, happened)
 
     def _fit_groups(self, data):
-        check_option("integration", self.integration, ("exact", "draws"))
-        check_option("prior", self.prior, ("auto", "jeffreys"))
-        check_whole("n_draws", self.n_draws, 2)
         refuse_dependent_rows(data, type(self).__name__)
         self._check_labels(data.y[data.labeled])
         values = self._label_set(data.y[data.labeled])
@@ -249,8 +245,6 @@ class ChainRulePPI(PPIEstimator):
         )
 
     def _check_labels(self, labels):
-        if self.verdicts not in (None, "side by side"):
-            raise ValueError(f"verdicts must be 'side by side' or None, got {self.verdicts!r}.")
         if self.verdicts is not None and (self.event, self.label_values) != (None, None):
             raise ValueError("verdicts says what the labels are: leave out event and label_values.")
         if self.event is not None and not labels.any():

@@ -7,12 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from skbench._checks import check_option
 from skbench._types import Bounds
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     PPIEstimator,
-    check_power_tuning,
     difference_interval,
     difference_result,
     equal_power,
@@ -114,7 +112,6 @@ default="auto"
         return np.empty((len(table), 0))
 
     def _fit_groups(self, data):
-        check_option("interval", self.interval, ("auto", "t", *binomial.INTERVALS))
         bounds = score_bounds(data, self.bounds)
         counts = is_binary(data, bounds)
         kind = self._resolved_interval(counts)
@@ -273,10 +270,6 @@ class PPIMean(PPIEstimator):
         return f"{'PPI++' if self.power_tuning else 'PPI'} ({self._kind})"
 
     def _fit_groups(self, data):
-        check_option("interval", self.interval, ("auto", "t", "z"))
-        if self.population not in (None, "rows"):
-            raise ValueError(f"population must be 'rows' or None, got {self.population!r}.")
-        check_power_tuning(self.power_tuning)
         bounds = score_bounds(data, self.bounds)
         smoothing = None if self.interval == "z" else smoothed_bounds(data, bounds)
         if self.population == "rows":

@@ -14,13 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import (
     as_array,
-    check_confidence_level,
     check_option,
     check_same_index,
-    check_whole,
 )
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import AtLeastTwo, Level, RandomState, checked
 from skbench.containers import Draws, Estimate
 from skbench.ppi._data import label_column
 from skbench.ppi.parameters import kept
@@ -35,6 +33,7 @@ _METHODS = {"draws": "Monte Carlo", "bootstrap": "bootstrap"}
 _BATCH_CELLS = 2**22  # rows drawn at once
 
 
+@checked
 class MonteCarloPPI(BaseEstimator):
     """Posterior of any quantity built from means and proportions of the rows.
 
@@ -127,7 +126,7 @@ class MonteCarloPPI(BaseEstimator):
         self,
         parameters: Mapping[str, Mean | Proportion | KProportion],
         statistic: Callable[..., Any],
-        n_draws: int = 10_000,
+        n_draws: AtLeastTwo = 10_000,
         random_state: RandomState = None,
         *,
         integration: Literal["draws", "bootstrap"] = "draws",
@@ -157,8 +156,6 @@ class MonteCarloPPI(BaseEstimator):
         ValueError
             As the class says.
         """
-        check_option("integration", self.integration, tuple(_METHODS))
-        check_whole("n_draws", self.n_draws, 2)
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
         posteriors = {
@@ -185,7 +182,7 @@ class MonteCarloPPI(BaseEstimator):
         )
         return self
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, confidence_level: Level = 0.95) -> Estimate:
         """The estimates with their intervals.
 
         Parameters
@@ -206,7 +203,6 @@ class MonteCarloPPI(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         found = replace(
             self.draws_.interval(confidence_level),
             method=f"{_METHODS[self.integration]} ({self.n_draws} draws)",

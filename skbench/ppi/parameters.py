@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import require_columns
 from skbench._types import Selector
+from skbench._warnings import warn
 from skbench.stats.ppi.posteriors import (
     k_proportion_draws,
     mean_draws,
@@ -70,17 +70,15 @@ class Mean(_Parameter):
                 "rows, or label more."
             )
         if values.size <= 3:
-            warnings.warn(
+            warn(
                 f"The mean {name!r} has {values.size} rows: its posterior has no finite variance, "
-                "and standard_error_ says nothing. Use the interval.",
-                stacklevel=5,
+                "and standard_error_ says nothing. Use the interval."
             )
         if np.ptp(values) == 0:
-            warnings.warn(
+            warn(
                 f"The mean {name!r} has the same value in all {values.size} rows: nothing tells "
                 "how far other rows would be, and intervals miss its uncertainty. Take Proportion "
-                "for shares of 0 and 1, or label more.",
-                stacklevel=5,
+                "for shares of 0 and 1, or label more."
             )
         return values.mean(), values.var(ddof=1), values.size
 

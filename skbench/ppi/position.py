@@ -11,10 +11,11 @@ import pandas as pd
 from scipy import stats
 
 from skbench._checks import check_named, plain, require_columns
-from skbench._types import Names, Rows
+from skbench._types import Level, Names, Rows, checked
 from skbench.items.rows import as_frame, with_item_key
 
 
+@checked
 def position_bias(
     rows: Rows,
     verdict: str = "winner",
@@ -24,7 +25,7 @@ def position_bias(
     topic: Names | None = "topic",
     a: str = "model_a",
     b: str = "model_b",
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
 ) -> dict[str, Any]:
     """How much a pairwise judge favors the answer that it is shown first.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.special import ndtri
 from sklearn.utils import ClassifierTags
 
 from skbench._checks import plain
+from skbench._warnings import warn
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.ppi._calibrated import shares_by_verdict
 from skbench.stats.intervals.moments import divided
@@ -214,7 +214,7 @@ def _warn_of(groups, what, remedy):
     """Warn of the groups whose estimate is nan, where there are any."""
     if groups.any():
         where = "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
-        warnings.warn(f"{what}{where}, and the estimate is nan. {remedy}", stacklevel=4)
+        warn(f"{what}{where}, and the estimate is nan. {remedy}")
 
 
 def _fieller(verdicts, sensitivity, fall_out, confidence_level):

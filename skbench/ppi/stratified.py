@@ -11,12 +11,10 @@ import pandas as pd
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.tree import DecisionTreeRegressor
 
-from skbench._checks import check_whole
-from skbench._types import Bounds, Estimator
+from skbench._types import Bounds, Count, Estimator, checked
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     PPIEstimator,
-    check_power_tuning,
     difference_interval,
     difference_result,
     equal_power,
@@ -37,6 +35,7 @@ _PUBLISHED_SEARCH = (2, 3, 5, 10, 20, 40)
 _PSEUDO_LABELS = 2.0  # at each end of the range, shared out among the strata
 
 
+@checked
 class StratifiedPPI(PPIEstimator):
     """Difference estimates in strata of the autorater's score, summed by their size.
 
@@ -125,9 +124,9 @@ class StratifiedPPI(PPIEstimator):
     def __init__(
         self,
         strata: Literal["quantile", "tree"] | Estimator | Callable[..., Any] = "quantile",
-        n_strata: int | Sequence[int] = 5,
+        n_strata: Count | Sequence[Count] = 5,
         power_tuning: bool = False,
-        min_count: int = 3,
+        min_count: Count = 3,
         *,
         bounds: Bounds | None = None,
     ) -> None:
@@ -180,7 +179,7 @@ class StratifiedPPI(PPIEstimator):
         return "stratified PPI++" if self.power_tuning else "stratified PPI"
 
     def _fit_groups(self, data):
-        self._check_parameters(data)
+        refuse_dependent_rows(data, type(self).__name__)
         found = [(n, *self._stratified(data, n)) for n in np.atleast_1d(self.n_strata).tolist()]
         errors = [np.nan_to_num(one[1].standard_error, nan=np.inf).mean() for one in found]
         self.n_strata_, result, self.strata_ = found[int(np.argmin(errors))]
@@ -230,19 +229,6 @@ class StratifiedPPI(PPIEstimator):
             worst_cases,
         )
         return result, cells % n_cells
-
-    def _check_parameters(self, data):
-        refuse_dependent_rows(data, type(self).__name__)
-        check_power_tuning(self.power_tuning)
-        for n_strata in [self.n_strata] if np.ndim(self.n_strata) == 0 else self.n_strata:
-            check_whole("n_strata", n_strata)
-        check_whole("min_count", self.min_count)
-        usable = hasattr(self.strata, "fit") or callable(self.strata)
-        if not usable and self.strata not in ("quantile", "tree"):
-            raise ValueError(
-                "strata must be 'quantile', 'tree', an estimator or a callable, "
-                f"got {self.strata!r}."
-            )
 
     def _strata_of(self, data, n_strata):
         """Who tells the stratum of a row, new ones too."""

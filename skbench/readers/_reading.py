@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, Unpack
 
 import pandas as pd
 
-from skbench._checks import check_option, listed
-from skbench._types import Names, Path, Paths, ReadOptions
+from skbench._checks import listed
+from skbench._types import Names, Path, Paths, ReadOptions, checked
 from skbench.items.roles import labels_alike
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
@@ -28,6 +28,7 @@ Format: TypeAlias = Literal[
 ]  # fmt: skip
 
 
+@checked
 def read_items(
     path: Paths,
     *,
@@ -205,8 +206,6 @@ def read_with_notes(
     >>> rows.notes[-1]
     '1 of 4 scores are blank: dropped, not counted as wrong'
     """
-    if format is not None:
-        check_option("format", format, TITLES)
     wanted = Options(**options)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
     if "" in paths:

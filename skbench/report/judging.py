@@ -7,6 +7,7 @@ import pandas as pd
 
 from skbench._numbers import score_form
 from skbench._printed import NUMBERS
+from skbench._warnings import warn
 from skbench.report import tables
 from skbench.report.table import Column, Table
 from skbench.report.terminal import say
@@ -23,7 +24,7 @@ def warn_of_units(data, columns):
     given = {columns["judge"]: data.scores, columns["human"]: data.human}
     told = unlike_units({name: np.nanmax(np.abs(x), initial=0) for name, x in given.items()})
     if told is not None:
-        warnings.warn(told, stacklevel=2)
+        warn(told)
 
 
 def known_bounds(data, given):

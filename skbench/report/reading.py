@@ -1,6 +1,5 @@
 """What the commands read, and check, alike."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within
+from skbench._warnings import warn
 from skbench.report.terminal import DataError, command_with, say
 from skbench.report.understanding import item_key
 
@@ -50,7 +50,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     for line in in_lines(found):
         say(line)
     if found["units"]:
-        warnings.warn(found["units"], stacklevel=2)
+        warn(found["units"])
     rows = with_missing(rows, missing)
     if found["n_repeats"] > 1 and found["n_clusters"]:
         rows = _with_repeats_averaged(rows)

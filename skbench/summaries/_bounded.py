@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skbench._checks import check_by, check_confidence_level, check_within, require_columns
+from skbench._checks import check_by, check_within, require_columns
 from skbench._random import as_generator
-from skbench._types import Bounds, Names, RandomState, Rows
+from skbench._types import Bounds, Level, Names, RandomState, Rows, checked
 from skbench.containers import Estimate
 from skbench.items.rows import (
     SCORE,
@@ -22,6 +22,7 @@ from skbench.summaries._sharing import check_single_answers
 _TOO_FEW_TO_BET = 5  # below, one score after the other rejects almost no mean
 
 
+@checked
 def betting_estimate(
     items: Rows,
     by: Names,
@@ -31,7 +32,7 @@ def betting_estimate(
     item: str = "item",
     topic: Names | None = "topic",
     bounds: Bounds = (0, 1),
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     random_state: RandomState = None,
 ) -> Estimate:
     """Group means of bounded scores, with intervals that keep their level.
@@ -85,7 +86,6 @@ def betting_estimate(
     >>> betting_estimate(items, "topic", random_state=0).high.round(2)
     array([0.17])
     """
-    check_confidence_level(confidence_level)
     by = check_by(by)
     frame, key = with_item_key(opened(items), item, topic, (*by, model))
     names = frame.collect_schema().names()

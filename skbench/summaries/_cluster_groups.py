@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._random import as_generator
-from skbench._types import Names, RandomState, Rows, Transformer
+from skbench._types import AtLeastTwo, Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import refuse_missing
 from skbench.summaries._embeddings import item_columns, item_embedding
 
@@ -55,14 +55,15 @@ class ItemClusters:
         )
 
 
+@checked
 def cluster_items(
     items: Rows,
     text: Names = "text",
     *,
-    n_clusters: int | Sequence[int] = _NUMBERS,
-    min_items: int = 20,
+    n_clusters: AtLeastTwo | Sequence[AtLeastTwo] = _NUMBERS,
+    min_items: Count = 20,
     transformer: Transformer | None = None,
-    n_components: int = 16,
+    n_components: Count = 16,
     random_state: RandomState = None,
 ) -> ItemClusters:
     """Group items into topics by k-means on the embeddings of their texts.

@@ -7,17 +7,18 @@ import pandas as pd
 from sklearn.base import clone
 
 from skbench._checks import check_by, require_columns
-from skbench._types import Names, RandomState, Rows, Transformer
+from skbench._types import Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import collected, opened, refuse_missing
 
 
+@checked
 def embed_groups(
     items: Rows,
     by: Names,
     text: Names = "text",
     *,
     transformer: Transformer | None = None,
-    n_components: int = 16,
+    n_components: Count = 16,
     random_state: RandomState = 0,
 ) -> pd.DataFrame:
     """Mean embedding of the items of each group, as a table of features.

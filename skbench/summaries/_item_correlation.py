@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, require_columns
-from skbench._types import Names, Rows
+from skbench._types import Names, Rows, checked
 from skbench.items.rows import (
     SCORE,
     as_frame,
@@ -23,6 +23,7 @@ from skbench.stats.clusters import item_correlation as correlations
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
 
 
+@checked
 def item_correlation(
     items: Rows,
     model: str = "model",
@@ -104,6 +105,7 @@ def correlation_of(frame, model, topic, key, score, units):
     shape = row.max() + 1, len(models)
     cell = np.ravel_multi_index((row, column), shape)
     scores = frame[SCORE].to_numpy()
+    scores = scores - scores.min(initial=np.inf)  # differences of large scores are kept
     answers = np.bincount(cell, minlength=np.prod(shape))
     sums = np.bincount(cell, scores, minlength=np.prod(shape))
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)

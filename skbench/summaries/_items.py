@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
@@ -11,8 +9,9 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_by, check_option, plain, require_columns
-from skbench._types import Bounds, Names, Path, Rows
+from skbench._checks import check_by, plain, require_columns
+from skbench._types import Names, OpenBounds, Path, Rows, Variance, checked
+from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.ranges import bounds_of
 from skbench.items.rows import (
@@ -27,12 +26,13 @@ from skbench.summaries._item_correlation import correlation_of
 from skbench.summaries._sharing import assumed_topics, shared_topics
 from skbench.summaries._sums import group_sums
 from skbench.summaries._variance_noise import noise_of_variances
-from skbench.summaries.direct_estimates import VARIANCES, estimates_from_sums
+from skbench.summaries.direct_estimates import estimates_from_sums
 from skbench.summaries.features import item_texts, joined_features
 
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
 
 
+@checked
 def summarize_items(
     items: Rows | Path,
     by: Names,
@@ -43,9 +43,9 @@ def summarize_items(
     topic: Names | None = "topic",
     cluster: str | None = None,
     cluster_weight: Literal["item", "cluster"] = "item",
-    variance: Literal["smoothed", "plug-in", "pooled", "agresti", "model"] = "smoothed",
-    features: Rows | Sequence[str] | None = None,
-    bounds: Bounds | None = None,
+    variance: Variance = "smoothed",
+    features: Rows | Names | None = None,
+    bounds: OpenBounds | None = None,
 ) -> GroupSummary:
     """Summarize item scores into one direct estimate per group.
 
@@ -148,7 +148,6 @@ def summarize_items(
     art   0.50  0.1250  2
     law   0.75  0.0556  4
     """
-    check_option("variance", variance, VARIANCES)
     check_cluster_weight(cluster_weight, cluster)
     by = check_by(by)
     columns, table = _kinds_of_features(features)
@@ -168,7 +167,7 @@ def summarize_items(
         topics = shared_topics(frame, sums, by, score, model, key, cluster, in_slices=scanned)
         shares = topics is not None and model in by
     else:
-        topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
+        topics = assumed_topics(sums.labels, by, model, told=item is not None and item not in by)
         shares = False
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
@@ -224,11 +223,10 @@ def _fetched(frame, columns, n_rows, noisy, correlates):
     if rows is None:
         left_out = ["how far groups differ in spread"] * noisy
         left_out += ["how errors of models on shared items correlate"] * correlates
-        warnings.warn(
+        warn(
             f"More rows than are fetched into memory: {' and '.join(left_out)} is not estimated, "
             "and estimators take every variance as it is and errors as independent. Pass the rows "
-            "as a frame in memory to have it.",
-            stacklevel=4,
+            "as a frame in memory to have it."
         )
     return rows
 
@@ -286,11 +284,10 @@ def _clustered(sums, z, item_sigma2, weight):
             "if they may count as independent."
         )
     if single.any():
-        warnings.warn(
+        warn(
             f"{int(single.sum())} of {len(single)} groups have one cluster, the first is "
             f"{sums.labels[int(np.argmax(single))]!r}: their sampling variance borrows the design "
-            "effect of the other groups, and they get no t interval.",
-            stacklevel=4,
+            "effect of the other groups, and they get no t interval."
         )
     # No spread between clusters is no proof of no noise: borrow the design effect.
     known = fit.variance > 0
@@ -305,11 +302,10 @@ def _clustered(sums, z, item_sigma2, weight):
 
 def _warn_of_unknown_variances(sigma2, score):
     if np.isnan(sigma2).all():
-        warnings.warn(
+        warn(
             f"No group has two different values of {score!r}, so nothing tells how noisy their "
             "means are: the sampling variances are unknown (nan), and estimators refuse them. "
-            "Give the scores of single items, or a sigma2 of your own.",
-            stacklevel=3,
+            "Give the scores of single items, or a sigma2 of your own."
         )
 
 
@@ -321,8 +317,7 @@ def _warn_of_missing_groups(labels):
     # Nested columns (a category and its subjects) are not meant to be crossed.
     if 0 < len(missing) <= len(labels):
         shown = ", ".join(map(str, missing[:3])) + (", ..." if len(missing) > 3 else "")
-        warnings.warn(
+        warn(
             f"{len(missing)} of {len(full)} combinations of {', '.join(map(repr, labels.names))} "
-            f"have no items and get no estimate: {shown}",
-            stacklevel=3,
+            f"have no items and get no estimate: {shown}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import (
     check_column,
-    check_option,
     check_same_index,
     listed,
     of_one_type,
@@ -19,8 +17,9 @@ from skbench._checks import (
     plain,
     refuse_unhashable,
 )
-from skbench._types import Table
+from skbench._types import Table, checked
 from skbench._undecided import Undecided
+from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.rows import as_frame, refuse_lists, refuse_missing
 from skbench.stats.intervals.binomial import sampling_variance
@@ -35,6 +34,7 @@ _COUNTED = {
 }
 
 
+@checked
 def group_metrics(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -104,7 +104,6 @@ def group_metrics(
     m      0.667   0.080  3
     x      1.000   0.222  1
     """
-    check_option("metric", metric, ("accuracy", *_COUNTED, "auc"))
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
     groups = _grouped(by)
     code, labels = groups.ngroup().to_numpy(), groups.size().index
@@ -124,7 +123,7 @@ def group_metrics(
         raise ValueError(f"{text}: there is nothing to estimate.")
     if unknown.any():
         named = listed(labels[unknown], most=10)
-        warnings.warn(f"{text}, which are left out: {named}.", stacklevel=2)
+        warn(f"{text}, which are left out: {named}.")
     labels = labels[~unknown]
     sampling = Sampling("continuous", bounds=(0, 1)) if metric in ("f1", "auc") else Sampling()
     return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers[~unknown])

@@ -1,12 +1,12 @@
 """Item ids: no answer twice, and whether models answered the same items."""
 
-import warnings
 from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from skbench._warnings import warn
 from skbench.items.rows import any_null, checked_scores, collected, deferred
 
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
@@ -44,10 +44,9 @@ def shared_topics(frame, sums, by, score, model, key, cluster, *, in_slices):
         return None
     if len(sharing) > 1:
         sharing.sort(key=lambda name: sums.labels.unique(name).size)
-        warnings.warn(
+        warn(
             f"Ids in {item!r} repeat across {' and across '.join(map(repr, sharing))}; taking "
-            f"{sharing[0]!r} as what answered the same items. Pass model=... to say otherwise.",
-            stacklevel=3,
+            f"{sharing[0]!r} as what answered the same items. Pass model=... to say otherwise."
         )
     return _topic_names(sums.labels, by, sharing[0])
 
@@ -71,27 +70,25 @@ def _check_answers(counts, frame, keys, by, score, key, cluster):
     if counts.rows > 1 and item != cluster:
         _refuse_duplicates(frame, keys, item)
     if keys != [*by, *key] and counts.answers > 1 and cluster is None:
-        warnings.warn(
+        warn(
             f"Items of a group were answered by up to {counts.answers} values of {keys[0]!r}, and "
             "answers to one item hang together: taken as independent, they make sampling variances "
-            f"too small. Put {keys[0]!r} into by, or pass cluster={item!r}.",
-            stacklevel=4,
+            f"too small. Put {keys[0]!r} into by, or pass cluster={item!r}."
         )
 
 
-def assumed_topics(labels, by, model, *, warn):
+def assumed_topics(labels, by, model, *, told):
     """Topic of each group, taking it that models share items; None for one model."""
     if model not in by or len(by) < 2:
         return None
     topics = _topic_names(labels, by, model)
     if len(np.unique(topics)) == len(topics):
         return None
-    if warn:
-        warnings.warn(
+    if told:
+        warn(
             "There is no column of item ids, so whether models answered the same items is not "
             "known: folds keep topics together in case they did. Pass item=... to settle it, or "
-            "item=None to leave it at that.",
-            stacklevel=3,
+            "item=None to leave it at that."
         )
     return topics
 

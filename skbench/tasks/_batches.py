@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level
-from skbench._types import Weights
+from skbench._types import Level, Weights, checked
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.tasks._task_weights import task_weights
 from skbench.tasks.aggregate import aggregate
@@ -20,6 +19,7 @@ _BATCH_CELLS = 2**22  # scores drawn at once, 32 MB
 _MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
 
 
+@checked
 class DrawnTasks:
     """Mixin of estimators with `models_`, `tasks_`, `n_draws`, `_batch`, `_center`, `_draw_kind`.
 
@@ -28,7 +28,7 @@ class DrawnTasks:
     and the name of the method. `_draws` is None as long as the draws are not kept.
     """
 
-    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, weights: Weights = None, confidence_level: Level = 0.95) -> Estimate:
         """Weighted mean of each model over the tasks.
 
         Parameters
@@ -59,7 +59,6 @@ class DrawnTasks:
             If the bootstrap draws of a model are all alike.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         draws = self if self._draws is None else self._draws
         interval = aggregate(draws, weights).interval(confidence_level)
         center, method = self._center()
@@ -67,11 +66,10 @@ class DrawnTasks:
         alike = (found.low == found.high) & (self._draw_kind == "bootstrap")
         if not alike.any():
             return found
-        warnings.warn(
+        warn(
             f"{alike.sum()} of {len(alike)} models scored alike on all items, such as "
             f"{self.models_[int(np.argmax(alike))]!r}: their draws are all alike, and their "
-            "intervals unknown (nan). HierarchicalBetaBinomial has intervals for them.",
-            stacklevel=2,
+            "intervals unknown (nan). HierarchicalBetaBinomial has intervals for them."
         )
         names = ("low", "high", "standard_error")
         return replace(

@@ -43,7 +43,7 @@ def published_moments(X, mean, half_width, n_runs):
         twice = X[X.duplicated()].iloc[0].to_dict()
         raise ValueError(f"{twice} has two means. Leave one out, or give them names of their own.")
     there = (moments["n"] > 0).to_numpy()
-    n = check_column("n_runs", n_runs, X.index, minimum=2, allow_scalar=True)
+    n = check_column("n_runs", n_runs, X.index, minimum=2, whole=True, allow_scalar=True)
     half = floats("half_width", one_column("half_width", half_width))
     check_column("half_width", half[there], X.index[there], minimum=0)
     moments["variance"] = np.where(there, (half / _PUBLISHED) ** 2 * n, np.nan)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
 from skbench._random import as_generator
-from skbench._types import DrawSource, PerTask, RandomState, Weights
+from skbench._types import DrawSource, PerTask, RandomState, Weights, checked
+from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.stats import ranking
 from skbench.stats.scales.aggregation import category_weights, normalized
@@ -25,6 +24,7 @@ RANKINGS = {
 }
 
 
+@checked
 def aggregate(
     draws: Draws | DrawSource, weights: Weights = None, *, by: Literal["category"] | None = None
 ) -> Draws:
@@ -75,7 +75,6 @@ def aggregate(
     if by is None:
         w = task_weights(tasks, weights)
         return _each_draw(draws, lambda values: _masked_product(values, w), models)
-    check_option("by", by, ["category"])
     if weights is not None:
         raise ValueError('by="category" takes plain means of categories: leave out weights.')
     codes, categories = task_categories(tasks)
@@ -87,6 +86,7 @@ def aggregate(
     return _each_draw(draws, means, (models, categories))
 
 
+@checked
 def normalize_scores(
     draws: Draws | DrawSource, bounds: Literal["bootstrap"] | tuple[PerTask, PerTask]
 ) -> Draws:
@@ -136,13 +136,11 @@ def normalize_scores(
     draws = getattr(draws, "draws_", draws)
     _, tasks = _model_task_labels(draws)
     if isinstance(bounds, str):
-        check_option("bounds", bounds, ["bootstrap"])
         low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
-        warnings.warn(
+        warn(
             f"The bounds are the smallest and largest of {len(draws.values)} draws of "
             f"{len(draws.labels[0])} models: they move with both numbers. For a lasting scale pass "
-            "bounds=(chance level, best score).",
-            stacklevel=2,
+            "bounds=(chance level, best score)."
         )
     else:
         low, high = (per_task(bound, tasks, "bounds") for bound in bounds)
@@ -156,9 +154,10 @@ def normalize_scores(
     return Draws(normalized(draws.values, low, high), draws.labels, draws.kind)
 
 
+@checked
 def rank_models(
     draws: Draws | DrawSource,
-    criterion: str = "mean",
+    criterion: Annotated[str, tuple(RANKINGS)] = "mean",
     *,
     weights: Weights = None,
     random_state: RandomState = None,
@@ -220,7 +219,6 @@ def rank_models(
     >>> rank_models(draws, criterion="average rank").interval().value
     array([1.625, 1.375])
     """
-    check_option("criterion", criterion, RANKINGS)
     models, tasks = _model_task_labels(draws)
     w = task_weights(tasks, weights)
     options = {"weights": w}
@@ -238,6 +236,7 @@ def rank_models(
     return _each_draw(draws, ranked, models)
 
 
+@checked
 def rank_probabilities(ranks: Draws) -> pd.DataFrame:
     """How often each model has each rank.
 
@@ -318,12 +317,10 @@ def _masked_product(values, w):
 
 def _model_task_labels(draws):
     """Labels of the models and of the tasks, after checking that there are both."""
-    if isinstance(draws, Draws) or hasattr(draws, "iter_draws"):
-        labels = draws.labels
-        if len(labels) == 2:
-            return labels
+    labels = draws.labels
+    if len(labels) != 2:
         raise TypeError(
             f"These draws have {len(labels)} axes of labels, not the two of models and tasks. Pass "
             "the draws_ of a TaskBootstrap or HierarchicalBetaBinomial."
         )
-    raise TypeError(f"Pass Draws or a fitted TaskBootstrap, got {type(draws).__name__}.")
+    return labels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Self
 
 import numpy as np
@@ -11,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_whole
+from skbench._checks import are_counts
 from skbench._random import as_generator
-from skbench._types import Names, RandomState, Rows, Weights
+from skbench._types import Count, Names, RandomState, Rows, Weights, checked
+from skbench._warnings import warn
 from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.tasks._batches import DrawnTasks
@@ -26,6 +26,7 @@ from skbench.tasks._task_weights import cells, task_name, task_weights
 _BINOMIAL_FACTOR = 1.5
 
 
+@checked
 class TaskBootstrap(DrawnTasks, BaseEstimator):
     """Sampling uncertainty of task scores, and of all that is computed from them.
 
@@ -116,7 +117,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
 
     def __init__(
         self,
-        n_draws: int = 10_000,
+        n_draws: Count = 10_000,
         *,
         model: str = "model",
         task: str = "task",
@@ -175,7 +176,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         UserWarning
             If a score has no spread (all answers right, say), or a single item.
         """
-        check_whole("n_draws", self.n_draws)
         columns = self.model, self.task, self.category
         table = task_table(X, y, sigma2, n, columns)
         binomial = _binomial_tasks(table)
@@ -212,7 +212,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         UserWarning
             If a score has no spread, or a single item or cluster.
         """
-        check_whole("n_draws", self.n_draws)
         roles = ("model", "task", "item", "topic", "score")
         columns = {name: getattr(self, name) for name in roles}
         read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
@@ -298,8 +297,7 @@ def _warn_of_no_spread(sigma2, models, tasks):
         (np.isnan(sigma2), "have a single item or cluster, and their draws are nan"),
     ]:
         if found.any():
-            warnings.warn(
+            warn(
                 f"{cells(found, models, tasks)} {what}; for 0/1 scores HierarchicalBetaBinomial "
-                "borrows from the other tasks.",
-                stacklevel=4,
+                "borrows from the other tasks."
             )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from skbench._checks import check_option, check_whole, floats, require_columns
+from skbench._checks import floats, require_columns
 from skbench._random import as_generator
-from skbench._types import RandomState
+from skbench._types import Count, Distribution, Positive, RandomState, checked
+from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.stats.resampling.confusion import (
     METRICS,
@@ -29,6 +30,7 @@ _N_CHAINS, _N_WARMUP, _FEWEST_PER_CHAIN = 4, 500, 50
 _R_HAT = 1.01
 
 
+@checked
 class ConfusionPosterior(DrawnTasks, BaseEstimator):
     """F1 and other metrics of confusion matrices, with posterior uncertainty.
 
@@ -98,9 +100,9 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
 
     def __init__(
         self,
-        metric: str = "f1",
-        prior: Any = 0.5,
-        n_draws: int = 10_000,
+        metric: Annotated[str, tuple(METRICS)] = "f1",
+        prior: Positive | Literal["uniform"] | Sequence[Positive] | Distribution = 0.5,
+        n_draws: Count = 10_000,
         random_state: RandomState = None,
     ) -> None:
         self.metric = metric
@@ -128,8 +130,6 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
             If a column is missing, a count is negative or not whole, or a model lacks
             a task or has one twice.
         """
-        check_option("metric", self.metric, METRICS)
-        check_whole("n_draws", self.n_draws)
         frame = as_frame(X)
         require_columns(frame.columns, COUNTS, "X")
         tables = [task_table(frame, frame[name]) for name in COUNTS]
@@ -167,10 +167,9 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         self._keep(np.median(chains.concentration, axis=(0, 1)))
         worst = np.nanmax(r_hat(np.log(chains.concentration)))
         if worst > _R_HAT:
-            warnings.warn(
+            warn(
                 f"The chains of the concentrations disagree, R-hat {worst:.3f}. Take more draws, "
-                "or a prior that says more.",
-                stacklevel=3,
+                "or a prior that says more."
             )
         return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 

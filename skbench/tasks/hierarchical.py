@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -13,21 +12,21 @@ from scipy.stats import expon
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_option, check_whole, plain
+from skbench._checks import plain
 from skbench._random import as_generator
-from skbench._types import RandomState, Weights
+from skbench._types import Count, Level, RandomState, Weights, checked
+from skbench._warnings import warn
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior
 from skbench.tasks._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
 from skbench.tasks._task_table import task_table
 
-SOLVERS = ("quadrature", "gibbs")
-KINDS = ("parameter", "predictive")
 _FEW_ITEMS = 30  # below it, the exponential prior does worse than plain accuracies
 _FITTED = "as fitted"  # name of the fitted prior among others
 _TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 
+@checked
 class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     """Bayesian model of the accuracies of many models on many tasks.
 
@@ -131,7 +130,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         solver: Literal["quadrature", "gibbs"] = "quadrature",
         kind: Literal["parameter", "predictive"] = "parameter",
         prior: Literal["uniform", "exponential"] | tuple[Any, Any] | Mapping[str, Any] = "uniform",
-        n_draws: int = 10_000,
+        n_draws: Count = 10_000,
         random_state: RandomState = None,
     ) -> None:
         self.solver = solver
@@ -145,7 +144,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         cls,
         kind: Literal["parameter", "predictive"] = "predictive",
         *,
-        n_draws: int = 10_000,
+        n_draws: Count = 10_000,
         random_state: RandomState = 0,
     ) -> Self:
         """Settings of Longjohn, Gopalan and Casleton (2024), section 2.2.
@@ -208,7 +207,6 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         return self
 
     def _fit_counts(self, k, n, models, tasks):
-        self._check_parameters()
         priors = check_prior(self.prior, models)
         self.models_, self.tasks_, self.k_, self.n_ = models, tasks, k, n
         self._seed = int(as_generator(self.random_state).integers(2**63))
@@ -224,30 +222,28 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         self.diagnostics_ = pd.DataFrame(posterior.diagnostics, models)
         problem = posterior.problem(models)
         if problem:
-            warnings.warn(problem, stacklevel=3)
+            warn(problem)
         return self
 
     def _warn_of_data(self):
         if len(self.tasks_) == 1:
-            warnings.warn(
+            warn(
                 f"There is one task, {plain(self.tasks_[0])!r}: it tells almost nothing of how "
-                "accuracies vary over tasks, so the prior of a and b stays as it is.",
-                stacklevel=3,
+                "accuracies vary over tasks, so the prior of a and b stays as it is."
             )
         typical = np.median(self.n_)
         if names_exponential(self.prior) and typical < _FEW_ITEMS:
-            warnings.warn(
+            warn(
                 f'prior="exponential" takes it that tasks are alike, and tasks with {typical:g} '
                 "items, the median here, cannot refute it: accuracies of single tasks may be worse "
-                'than k / n. Use prior="uniform", or look at prior_sensitivity().',
-                stacklevel=3,
+                'than k / n. Use prior="uniform", or look at prior_sensitivity().'
             )
 
     def prior_sensitivity(
         self,
         priors: Mapping[str, Any] | None = None,
         weights: Weights = None,
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
     ) -> pd.DataFrame:
         """The same estimates under other priors.
 
@@ -301,11 +297,6 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         rng = np.random.Generator(np.random.SFC64([self._seed, number]))
         values = self._posterior.draws(start, size, rng)
         return rng.binomial(self.n_, values) / self.n_ if self.kind == "predictive" else values
-
-    def _check_parameters(self):
-        check_option("solver", self.solver, SOLVERS)
-        check_option("kind", self.kind, KINDS)
-        check_whole("n_draws", self.n_draws)
 
     def _center(self):
         words = ["hierarchical beta-binomial"]

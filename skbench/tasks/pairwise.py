@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -11,21 +10,22 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._types import Level, checked
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.ranking import multiplicity
 from skbench.tasks.aggregate import check_one_axis
 
-CORRECTIONS = ("bonferroni", "none")
 _FEWEST_IN_TAIL = 10
 
 
+@checked
 def differences(
     draws: Draws,
     pairs: Sequence[tuple[Any, Any]] | None = None,
     *,
-    confidence_level: float = 0.95,
+    confidence_level: Level = 0.95,
     correction: Literal["bonferroni", "none"] = "bonferroni",
 ) -> Estimate:
     """Differences between models, with intervals that allow for how many there are.
@@ -90,8 +90,6 @@ def differences(
         cyd    0.1  0.0   0.2
     bob cyd    0.0 -0.1   0.1
     """
-    check_confidence_level(confidence_level)
-    check_option("correction", correction, CORRECTIONS)
     contrast = _difference_draws(draws, pairs)
     n_pairs = len(contrast.labels[0])
     level, promise = confidence_level, "each by itself"
@@ -124,8 +122,7 @@ def _warn_of_thin_tails(n_draws, level):
     expected = round(n_draws * (1 - level) / 2, 6)
     if expected < _FEWEST_IN_TAIL:
         needed = int(np.ceil(round(2 * _FEWEST_IN_TAIL / (1 - level), 3)))
-        warnings.warn(
+        warn(
             f"Only {expected:.2g} of {n_draws} draws are expected beyond each end of a "
-            f"{100 * level:.5g}% interval. Take at least {needed} draws, or compare fewer pairs.",
-            stacklevel=3,
+            f"{100 * level:.5g}% interval. Take at least {needed} draws, or compare fewer pairs."
         )

@@ -11,12 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import (
-    check_confidence_level,
-    check_option,
     check_same_index,
     plain,
     require_columns,
 )
+from skbench._types import Level, checked
 from skbench.containers import Estimate
 from skbench.stats.ranking.rank_scores import (
     pooled_rank_scores,
@@ -31,6 +30,7 @@ _LABELS = ["model", "dataset", "task", "language"]
 _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
 
 
+@checked
 class MeanRankScore(BaseEstimator):
     """Average distance from the best model, in standard deviations, plus one.
 
@@ -128,7 +128,6 @@ class MeanRankScore(BaseEstimator):
         -------
         self
         """
-        check_option("variant", self.variant, _RULES)
         check_same_index(X=X, y=y)
         X = as_frame(X)
         require_columns(X.columns, _LABELS, what="X")
@@ -165,7 +164,7 @@ class MeanRankScore(BaseEstimator):
 
     def rank_sets(
         self,
-        confidence_level: float = 0.95,
+        confidence_level: Level = 0.95,
         *,
         language: str | None = None,
         task: str | None = None,
@@ -206,7 +205,6 @@ class MeanRankScore(BaseEstimator):
         When not to use it: where the raw scores are no bootstrap samples of the test set.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         chosen = self._chosen({"language": language, "task": task, "dataset": dataset})
         scores = self.dataset_scores_[chosen.index]
         complete = np.isfinite(scores).all(axis=1).to_numpy()
@@ -251,7 +249,7 @@ class MeanRankScore(BaseEstimator):
                 places = places[here]
         return places.set_index("dataset")
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, confidence_level: Level = 0.95) -> Estimate:
         """The mean rank scores, best model first, without intervals.
 
         Parameters
@@ -273,7 +271,6 @@ class MeanRankScore(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         unknown = np.full(len(self.labels_), np.nan)
         return Estimate(
             value=self.scores_.to_numpy(),

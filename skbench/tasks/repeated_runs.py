@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -11,12 +10,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, plain
+from skbench._checks import plain
+from skbench._types import Level, checked
+from skbench._warnings import warn
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import normal_interval, t_interval
 from skbench.tasks._runs import run_moments
 
 
+@checked
 class RepeatedRuns(BaseEstimator):
     """Performance from K evaluations, each on a bootstrap sample of the test set.
 
@@ -87,7 +89,6 @@ class RepeatedRuns(BaseEstimator):
         -------
         self
         """
-        check_option("interval", self.interval, ("bootstrap", "sem"))
         moments = run_moments(X, y)
         incomplete = moments.index[moments["n_missing"] > 0]
         if len(incomplete):
@@ -97,16 +98,15 @@ class RepeatedRuns(BaseEstimator):
             )
         alike = moments.index[(moments["variance"] == 0) | (moments["n"] == 1)]
         if len(alike):
-            warnings.warn(
+            warn(
                 f"{len(alike)} of {len(moments)} have one run, or the same score in every run, "
-                f"such as {plain(alike[0])!r}: nothing tells how far others would be.",
-                stacklevel=2,
+                f"such as {plain(alike[0])!r}: nothing tells how far others would be."
             )
         self.moments_ = moments.drop(columns="n_missing")
         self.labels_ = self.moments_.index
         return self
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(self, confidence_level: Level = 0.95) -> Estimate:
         """Mean over the runs with its interval.
 
         Parameters
@@ -120,7 +120,6 @@ class RepeatedRuns(BaseEstimator):
             One entry per combination of labels.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         mean, variance, n = self.moments_.to_numpy(dtype=float).T
         if self.interval == "sem":
             error = np.sqrt(variance / n)

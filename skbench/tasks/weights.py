@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Self
 
@@ -12,8 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_confidence_level, check_whole, require_columns
-from skbench._types import DrawSource
+from skbench._checks import are_counts, require_columns
+from skbench._types import Correlation, Count, DrawSource, Level, NonNegative, checked
+from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.means import normal_interval
@@ -30,6 +30,7 @@ from skbench.tasks.aggregate import aggregate
 UNDECIDED = "undecided"
 
 
+@checked
 class WeightSimplex(BaseEstimator):
     """The best model for every weighting of three categories of tasks.
 
@@ -102,9 +103,9 @@ class WeightSimplex(BaseEstimator):
         self,
         categories: tuple[str, str, str] | None = None,
         *,
-        resolution: int = 200,
-        z: float = 2.0,
-        rho: float = 0.0,
+        resolution: Count = 200,
+        z: NonNegative = 2.0,
+        rho: Correlation = 0.0,
     ) -> None:
         self.categories = categories
         self.resolution = resolution
@@ -147,7 +148,6 @@ class WeightSimplex(BaseEstimator):
         UserWarning
             If a sampling variance is 0.
         """
-        self._check_parameters()
         table = task_table(X, y, sigma2, n, sort=False)
         codes, names = task_categories(table.tasks)
         chosen = self._corners(names)
@@ -180,7 +180,6 @@ class WeightSimplex(BaseEstimator):
         ValueError
             For fewer than two models, other than three categories, or a `rho`.
         """
-        self._check_parameters()
         if self.rho != 0:
             raise ValueError(
                 f"rho = {self.rho:g} is for fit; draws bring their own correlations. Leave it at 0."
@@ -200,7 +199,7 @@ class WeightSimplex(BaseEstimator):
         return self._compare(models, names[chosen], score, difference_error)
 
     def estimate(
-        self, weights: Sequence[float] | None = None, confidence_level: float = 0.95
+        self, weights: Sequence[float] | None = None, confidence_level: Level = 0.95
     ) -> Estimate:
         """Score of each model under one weighting.
 
@@ -224,7 +223,6 @@ class WeightSimplex(BaseEstimator):
             For weights that are not that, or a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
         w = task_weights(self.categories_, weights)
         value, error = self._score @ w, np.sqrt(weighted_variance(w, self._covariance))
         low, high = normal_interval(value, error, confidence_level)
@@ -287,13 +285,6 @@ class WeightSimplex(BaseEstimator):
             )
         return names.get_indexer(wanted)
 
-    def _check_parameters(self):
-        check_whole("resolution", self.resolution)
-        if not self.z >= 0:
-            raise ValueError(f"z must be at least 0, got {self.z!r}.")
-        if not -1 <= self.rho <= 1:
-            raise ValueError(f"rho must be between -1 and 1, got {self.rho!r}.")
-
 
 def _variances(table):
     """Sampling variances of all cells, binomial where none are given."""
@@ -308,10 +299,9 @@ def _variances(table):
         )
     certain = sigma2 == 0
     if certain.any():
-        warnings.warn(
+        warn(
             f"{cells(certain, table.models, table.tasks)} have a sampling variance of 0: leads "
-            "look more certain than they are. Smoothed variances are above 0 at every score.",
-            stacklevel=3,
+            "look more certain than they are. Smoothed variances are above 0 at every score."
         )
     return sigma2
 

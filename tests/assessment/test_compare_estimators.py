@@ -95,11 +95,6 @@ def test_verdicts():
     assert "Use 'bold'." in found["bold"] and "smaller" not in found["bold"]
 
 
-def test_levels_are_looked_at_before_the_work():
-    with pytest.raises(ValueError):
-        compare_estimators(CANDIDATES, None, confidence_level=95)
-
-
 def test_one_topic_is_no_evidence():
     losses = pd.DataFrame({"safe": [1.0, 1.0], "bold": [0.1, 0.1]})
     risk = RiskComparison(losses, np.ones(2), np.array(["law", "law"]), 1.0, "safe")

@@ -96,7 +96,6 @@ def test_scikit_learn_takes_it_as_cv(rows):
     [
         (LabeledKFold(5), [1, 0, np.nan], None),
         (LabeledKFold(2), [np.nan] * 3, None),
-        (LabeledKFold(1), [1, 0, 1], None),
         (LabeledKFold(2), [1, 0], None),
         (LabeledKFold(2), None, None),
         (LabeledKFold(2), [1, 0, 1], ["a"]),

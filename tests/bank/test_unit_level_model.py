@@ -245,8 +245,6 @@ def test_bad_rows_are_refused(bank, X, y, message):
 
 def test_bad_options_are_refused(bank, new):
     with pytest.raises(ValueError):
-        fitted(bank, new.head(5), sampled="perhaps")
-    with pytest.raises(ValueError):
         fitted(bank, new.head(5)).estimate(by="item")
     with pytest.raises(ValueError):
         fitted(bank, new.head(5)).predict(new.head(2).assign(model="x"))
@@ -257,8 +255,6 @@ def test_chosen_items_are_spread_and_known(bank, new):
     assert len(chosen) == 48 and (chosen.groupby("topic").size() == 8).all()
     np.testing.assert_allclose(chosen["inclusion_probability"], 0.16)
     assert chosen.equals(choose_items(bank, 48, random_state=0))
-    with pytest.raises(ValueError):
-        choose_items(bank, 48, chances="best")
     asked = new.merge(chosen)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

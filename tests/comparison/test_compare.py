@@ -307,8 +307,6 @@ ERRORS = [
     (dict(a="A", b="C"), "There is no model 'C'. There are: 'A', 'B'."),
     (dict(b="A"), "needs an a"),
     (dict(cluster="page"), "items has no column 'page'"),
-    (dict(adjust="sidak"), "adjust must be one of"),
-    (dict(confidence_level=95), "confidence_level must be strictly between"),
     (dict(by="model"), "names the column of the models"),
     (dict(cluster="gap"), "4 of 64 rows have no 'gap'"),
     (dict(score="blank"), "1 of 64 rows have a missing or infinite 'blank'"),
@@ -436,17 +434,10 @@ def test_few_answers_show_nothing_by_mcnemar():
 
 PLAN_ERRORS = [
     (dict(effect=0, omega2=0.1), "effect is 0"),
-    (dict(effect=np.nan, omega2=0.1), "effect must be a finite number"),
-    (dict(effect=0.1, omega2=-0.1), "omega2 must be at least 0, got -0.1"),
-    (dict(effect=0.1, omega2=0.1, power=80), "Write 0.8 for 80%"),
     (dict(effect=0.1, omega2=0.1, power=0.04), "above 0.05"),
-    (dict(effect=0.1, omega2=0.1, n_repeats=0), "n_repeats must be at least 1"),
-    (dict(effect=0.1, omega2=0.1, test="z"), "test must be one of"),
-    (dict(effect=0.1, omega2=0.1, cluster_size=0.5), "cluster_size must be at least 1"),
     (dict(effect=0.1, omega2=0.1, test="mcnemar", n_repeats=2), "single answers to independent"),
     (dict(effect=0.1, omega2=1.2, test="mcnemar"), "would disagree on 1.21 of all items"),
     (dict(effect=0.1, omega2=0), "the same on every item needs no plan"),
-    (dict(effect=0.1, omega2=0.1, design_effect=None), "design_effect must be at least 0"),
 ]
 
 
@@ -454,8 +445,6 @@ PLAN_ERRORS = [
 def test_plan_refuses(arguments, words):
     with pytest.raises(ValueError, match=words):
         required_items(**arguments)
-    with pytest.raises(ValueError):
-        minimum_detectable_effect(0, omega2=0.1)
 
 
 def share_warned(draw, n_trials=30):

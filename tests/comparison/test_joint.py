@@ -181,8 +181,6 @@ def test_blanks_are_bounds_wrong_or_refused():
     assert wrong.to_frame().loc["b", "estimate"] == right / 100
     with pytest.raises(ValueError):
         leaderboard(gaps, missing="refuse")
-    with pytest.raises(ValueError):
-        compare_models(gaps, missing="blank")
 
 
 def test_a_score_beyond_what_its_blanks_leave_open_is_told():

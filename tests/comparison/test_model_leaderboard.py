@@ -185,8 +185,6 @@ def test_what_cannot_be_known_is_refused():
         leaderboard(items.groupby("model").head(1))
     with pytest.raises(ValueError):
         leaderboard(items.assign(passage=[np.nan, *range(1, len(items))]), cluster="passage")
-    with pytest.raises(ValueError):
-        leaderboard(items, confidence_level=2)
 
 
 @pytest.mark.filterwarnings("ignore:.*did not answer all")

@@ -185,9 +185,8 @@ def test_a_missing_answer_takes_no_one_elses(items):
 
 
 def test_sample_errors(items):
-    for n_per_topic in (5, 0, 2.5):
-        with pytest.raises(ValueError):
-            sample_items(items, n_per_topic)
+    with pytest.raises(ValueError):
+        sample_items(items, 5)
     blank = items.assign(item=items["item"].where(items.index != 3))
     for wrong in (items.rename(columns={"topic": "task"}), blank, items.iloc[:0]):
         with pytest.raises(ValueError):

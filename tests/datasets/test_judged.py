@@ -116,19 +116,12 @@ def test_truth_does_not_depend_on_autorater_or_labels():
 @pytest.mark.parametrize(
     "changed",
     [
-        {"n_groups": 0},
         {"n_items": 2.5},
         {"n_items": [3, 0, 3]},
         {"n_labeled": [1, 2]},
         {"n_labeled": -1},
         {"n_labeled": [9, 9, 11]},
-        {"sensitivity": 1.0},
-        {"specificity": 0.0},
-        {"abstention": 1.0},
         {"abstention": 0.1, "score": "continuous"},
-        {"score": "stars"},
-        {"drift": -1.0},
-        {"intercept": np.inf},
     ],
 )
 def test_errors_name_the_argument(changed):

@@ -245,22 +245,10 @@ def test_extreme_log_odds():
 @pytest.mark.parametrize(
     "kwargs",
     [
-        {"n_models": 0},
-        {"n_topics": 2.5},
         {"n_items": 0},
         {"n_items": [4, -1, 2], "n_topics": 3},
         {"n_items": [4, 5]},
         {"n_items": 2.5},
-        {"score": "stars"},
-        {"topic_std": -1},
-        {"intercept": np.nan},
-        {"item_std": 1000},
-        {"model_std": np.nan},
-        {"interaction_std": -0.1},
-        {"item_std": np.inf},
-        {"feature_noise": -2},
-        {"cluster_size": 0},
-        {"cluster_correlation": 1.2},
     ],
 )
 def test_errors_name_the_argument(kwargs):

@@ -99,18 +99,6 @@ def test_interval_pipeline_follows_the_contract(groups, routing):
     assert (interval[:, 0] < interval[:, 1]).all()
 
 
-@pytest.mark.parametrize("name", ["z", "sigma2", "n"])
-@pytest.mark.parametrize("method", ["predict", "predict_interval"])
-def test_interval_pipeline_refuses_misaligned_indexes(groups, method, name):
-    X = groups["X"][["length"]]
-    pipe = IntervalPipeline([("scale", StandardScaler()), ("fh", FayHerriot())])
-    pipe.fit(X, groups["y"], groups["sigma2"], np.full(80, 100))
-    given = {"z": groups["y"], "sigma2": groups["sigma2"], "n": np.full(80, 100)}
-    given[name] = pd.Series(given[name], index=X.index[::-1])
-    with pytest.raises(ValueError, match=f"The indexes of X and {name} differ: row 0 is"):
-        getattr(pipe, method)(X, **given)
-
-
 def test_regressor_with_its_own_encoder_gets_the_frame(groups):
     encoder = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["model", "topic"]), remainder="passthrough"

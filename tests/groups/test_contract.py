@@ -183,29 +183,11 @@ def test_refuses(estimator, changed, message, groups):
 
 
 @every_estimator
-def test_refuses_misaligned_indexes(estimator, groups):
-    sigma2 = pd.Series(groups["sigma2"], index=groups["X"].index)
-    clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
-    with pytest.raises(ValueError, match="indexes of X and sigma2 differ: row 0 is 'group 0'"):
-        clone(estimator).fit(groups["X"], groups["y"], sigma2[::-1], groups["n"])
-    fitted = clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
-    with pytest.raises(ValueError, match="indexes of X and y differ: row 0 is 'group 0'"):
-        fitted.score(groups["X"], pd.Series(groups["y"], groups["X"].index[::-1]), sigma2)
-
-
-@every_estimator
 @pytest.mark.parametrize("topics", [["law", "art", None] * 20, np.array([1.0, 2, np.nan] * 20)])
 def test_refuses_topics_without_a_name(estimator, groups, topics):
     message = "groups has no name in 20 of 60 rows, the first is row 'group 2'"
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**groups, groups=topics)
-
-
-@every_estimator
-def test_refuses_a_level_in_percent(estimator, groups):
-    fitted = clone(estimator).fit(**groups)
-    with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 95\. Write 0\.95"):
-        fitted.estimate(95)
 
 
 @every_estimator

@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta, binom, norm, t
+from scipy.stats import norm, t
 
 from skbench import DirectEstimator, summarize_items
 from skbench.groups.direct import INTERVALS
@@ -110,10 +110,6 @@ def test_named_intervals_are_those_of_stats(kind):
     np.testing.assert_array_equal([estimate.low, estimate.high], [low, high])
 
 
-def test_wald_promises_nothing():
-    assert fitted("wald", [0.7], [10]).estimate().guarantee == "none"
-
-
 def test_without_z_nothing_is_known():
     direct = fitted("auto", [0.7, 0.5], [10, 10])
     assert np.isnan(direct.predict(np.zeros((2, 1)))).all()
@@ -138,57 +134,6 @@ def test_counts_are_needed():
 def test_unknown_interval():
     with pytest.raises(ValueError):
         fitted("bca", [0.7], [10])
-
-
-def coverage(kind, n, truth, draw, n_groups, seed):
-    """Share of independent groups whose interval holds the truth."""
-    rng = np.random.default_rng(seed)
-    scores = draw(rng, (n_groups, n))
-    z = scores.mean(axis=1)
-    sigma2 = scores.var(axis=1, ddof=1) / n if n > 1 else np.ones(n_groups)
-    estimate = fitted(kind, z, np.full(n_groups, n), sigma2).estimate()
-    return np.mean((estimate.low <= truth) & (truth <= estimate.high))
-
-
-@pytest.mark.parametrize("kind", COUNT_INTERVALS)
-@pytest.mark.parametrize("n", [1, 2, 5, 30])
-@pytest.mark.parametrize("p", [0.01, 0.3, 0.99])
-def test_coverage_is_what_enumeration_says(kind, n, p):
-    k = np.arange(n + 1)
-    low, high = getattr(binomial, f"{kind.replace('-', '_')}_interval")(k, n)
-    exact = binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum()
-    observed = coverage(kind, n, p, lambda rng, size: rng.binomial(1, p, size), 4000, seed=n)
-    # pmf sums may exceed 1 by rounding
-    lower, upper = binom.ppf([0.0005, 0.9995], 4000, min(exact, 1.0)) / 4000
-    assert lower <= observed <= upper
-    if kind == "clopper-pearson":
-        assert exact >= 0.95
-
-
-@pytest.mark.parametrize("kind", ["wilson", "jeffreys", "agresti-coull"])
-@pytest.mark.parametrize("n", [1, 2, 5, 10, 50])
-def test_score_intervals_cover_on_average_over_accuracies(kind, n):
-    p = np.linspace(0.01, 0.99, 99)[:, None]
-    k = np.arange(n + 1)
-    low, high = getattr(binomial, f"{kind.replace('-', '_')}_interval")(k, n)
-    exact = (binom.pmf(k, n, p) * ((low <= p) & (p <= high))).sum(axis=1)
-    assert exact.mean() > 0.935
-    assert np.isfinite(low).all()
-
-
-@pytest.mark.parametrize("n", [2, 5, 30])
-def test_t_interval_covers_normal_scores(n):
-    observed = coverage("t", n, 3.0, lambda rng, size: rng.normal(3, 2, size), 4000, seed=n)
-    lower, upper = binom.ppf([0.0005, 0.9995], 4000, 0.95) / 4000
-    assert lower <= observed <= upper
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 10])
-@pytest.mark.parametrize("mean", [0.01, 0.5, 0.99])
-def test_bounded_interval_holds_its_level(n, mean):
-    draw = lambda rng, size: beta(0.2 * mean, 0.2 * (1 - mean)).rvs(size, random_state=rng)  # noqa: E731
-    observed = coverage("bounded", n, mean, draw, 3000, seed=n)
-    assert observed >= binom.ppf(0.0005, 3000, 0.95) / 3000
 
 
 def test_scores_outside_the_bounds_are_refused():

@@ -31,7 +31,8 @@ def test_own_topic_has_no_say_in_the_prior(g):
     changed = g.fit_args | {"y": k / g.n, "sigma2": sampling_variance(k, g.n)}
     second = fab_estimator().fit(**changed)
     for name in ("prior_mean_", "_outside_variances"):
-        assert_array_equal(getattr(first, name)[own], getattr(second, name)[own])
+        # To rounding: rows of the other topics may be summed in another order.
+        assert_allclose(getattr(first, name)[own], getattr(second, name)[own], rtol=1e-12)
     assert np.any(first._outside_variances[~own] != second._outside_variances[~own])
 
 

@@ -23,14 +23,6 @@ def rare_failures(rng, n_groups, n):
     return pd.DataFrame({"topic": groups, "item": np.arange(groups.size), "score": scores.ravel()})
 
 
-@pytest.mark.parametrize("n", [20, 60, 200])
-def test_direct_intervals_cover(n):
-    rows = rare_failures(np.random.default_rng(n), 400, n)
-    e = DirectEstimator().fit(**summarize_items(rows, "topic").fit_args).estimate()
-    covered = np.sum((e.low <= TRUTH) & (e.high >= TRUTH))
-    assert covered >= binom.ppf(0.001, 400, 0.93)
-
-
 def failing_passages(rng, n_groups, n_passages, share, alike):
     """Item rows in passages of five: scores near .97, of which whole passages or items fall to 0."""
     shape, units = (n_groups, n_passages, 5), (n_groups, n_passages, 1 if alike else 5)

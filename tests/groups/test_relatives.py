@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,14 @@ from skbench import (
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
-    IntervalPipeline,
     JamesStein,
     MixedModel,
     Sampling,
     StructuredRegression,
     SyntheticRegression,
 )
-from skbench.groups.fay_herriot import METHODS
+
+METHODS = get_args(get_type_hints(FayHerriot.__init__)["method"])
 
 
 def simulated(n_groups, seed=0, equal=False, spread=0.08):
@@ -237,8 +238,8 @@ def test_fay_herriot_refuses_columns(X, message):
         FayHerriot().fit(X, np.arange(6.0), 1.0)
 
 
-@pytest.mark.parametrize(("new", "shown"), [("area 9", "'area 9'"), (np.nan, "nan")])
-def test_fay_herriot_refuses_levels_it_was_not_fitted_on(milk, new, shown):
+@pytest.mark.parametrize("new", ["area 9", np.nan])
+def test_fay_herriot_refuses_levels_it_was_not_fitted_on(milk, new):
     X, z, sigma2, _ = milk
     fh = FayHerriot().fit(X, z, sigma2)
     X = pd.DataFrame({"area": ["area 2", new]})
@@ -370,28 +371,16 @@ def test_structured_intercepts_stay_with_groups_unlike_their_like():
     assert abs(estimate.value[7] - truth[7]) < 0.7 < abs(plain.estimate().value[7] - truth[7])
 
 
-def test_structured_as_published_does_not_depend_on_the_order_of_rows():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"m": np.repeat(list("abc"), 40), "x": rng.random(120)})
-    z = 0.3 + 0.4 * X["x"].to_numpy() + 0.1 * rng.normal(size=120)
-    back = np.arange(120)[::-1]
-    one, other = (
-        StructuredRegression.as_published().fit(X.iloc[rows], z[rows], sigma2=0.01)
-        for rows in (np.arange(120), back)
-    )
-    assert other.penalty_ == pytest.approx(one.penalty_, rel=1e-9)
-
-
 def test_structured_as_published_chooses_the_penalty_on_held_out_groups():
     """Brute force: each penalty fitted by scikit-learn with a column for every intercept."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 2))
     sigma2 = rng.uniform(0.001, 0.02, 40)
     z = 0.5 + 0.1 * X[:, 0] + 0.1 * rng.standard_t(2, 40)
-    published = StructuredRegression.as_published().set_params(alphas=[0.5, 0.1, 0.02, 0.005])
+    published = StructuredRegression.as_published().set_params(alphas=[0.5, 0.1, 0.02])
     published.fit(X, z, sigma2)
     chosen = []
-    for share in (0.5, 0.1, 0.02, 0.005):
+    for share in (0.5, 0.1, 0.02):
         lasso = StructuredRegression(alphas=[share]).fit(X, z, sigma2)
         chosen.append((lasso.penalty_, lasso.estimate().value))
     penalties = np.array([penalty for penalty, _ in chosen])
@@ -403,10 +392,10 @@ def test_structured_as_published_chooses_the_penalty_on_held_out_groups():
 
 def test_structured_gives_models_and_topics_intercepts():
     rng = np.random.default_rng(1)
-    labels = pd.MultiIndex.from_product([list("ABCD"), range(30)], names=["model", "topic"])
+    labels = pd.MultiIndex.from_product([list("ABCD"), range(15)], names=["model", "topic"])
     X = labels.to_frame().astype({"topic": str})
     level = pd.factorize(X["model"])[0] * 0.2
-    z = 0.1 + level + 0.02 * rng.normal(size=120)
+    z = 0.1 + level + 0.02 * rng.normal(size=60)
     lasso = StructuredRegression(random_state=0).fit(X, z, 0.0004)
     np.testing.assert_allclose(lasso.estimate().value, 0.1 + level, atol=0.03)
 
@@ -436,11 +425,3 @@ def test_one_group():
         with pytest.raises(ValueError):
             estimator.fit([[1.0]], [0.5], 0.01)
     assert DirectEstimator().fit([[1.0]], [0.5], 0.01).estimate().value.tolist() == [0.5]
-
-
-def test_interval_pipeline_without_transformers():
-    X, z, sigma2, _ = simulated(30)
-    pipe = IntervalPipeline([("skip", "passthrough"), ("fh", FayHerriot())]).fit(X, z, sigma2)
-    np.testing.assert_allclose(
-        pipe.predict_interval(X), FayHerriot().fit(X, z, sigma2).predict_interval(X)
-    )

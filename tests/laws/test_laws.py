@@ -309,7 +309,6 @@ EXCEPTIONS = [
         RENAMED, "UnitLevelModel", 0.05, "Monte Carlo, draws in the order of names", always=False
     ),
     Exempt("numbers as objects", FRAMES, "type Object|but Object", "refused"),
-    Exempt("numbers as objects", "CrossFitKFold|LabeledKFold", 9, "splitters take them as text"),
     Exempt(
         "float32", "LabeledKFold", 9, "rows of nearly equal content change places", always=False
     ),

@@ -60,8 +60,6 @@ def test_tables_without_intervals_are_refused():
         CoverageDisplay.from_summary(table.drop(columns="coverage"))
     with pytest.raises(TypeError):
         CoverageDisplay.from_summary({})
-    with pytest.raises(ValueError):
-        CoverageDisplay.from_summary(table, confidence_level=95)
 
 
 def test_widths_relative_to_another_estimator_are_refused():

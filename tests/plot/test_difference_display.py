@@ -88,12 +88,8 @@ def test_pairs_exactly_equal_are_closest_to_a_tie():
 
 
 def test_errors():
-    with pytest.raises(TypeError):
-        DifferenceDisplay.from_estimate(make_estimate().to_frame())
     with pytest.raises(ValueError):
         DifferenceDisplay.from_estimate(make_estimate([], PAIRS[:0]))
-    with pytest.raises(ValueError):
-        DifferenceDisplay.from_estimate(make_estimate(), max_rows=0)
 
 
 def test_markers_whiskers_and_zero(pyplot):

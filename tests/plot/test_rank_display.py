@@ -71,7 +71,6 @@ def test_many_models_show_the_best():
         ({"probabilities": P - 0.1}, "cyd"),
         ({"probabilities": P.iloc[:0]}, ""),
         ({"labels": ["eve"]}, "eve"),
-        ({"max_rows": 0}, "max_rows"),
     ],
 )
 def test_errors(change, named):

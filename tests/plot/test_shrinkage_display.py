@@ -181,8 +181,6 @@ def test_errors_name_what_is_wrong():
         ShrinkageDisplay.from_estimates(
             make_estimate(DIRECT), make_shrunk(SHRUNK, TOPICS[[1, 0, 2, 3, 4]])
         )
-    with pytest.raises(TypeError):
-        ShrinkageDisplay.from_estimates(make_estimate(DIRECT), SHRUNK)
     with pytest.raises(ValueError):
         make_display(n=[10, 10])
     with pytest.raises(ValueError):

@@ -334,12 +334,6 @@ def test_rows_that_cannot_be_used(yes_no):
     with pytest.raises(ValueError):
         ChainRulePPI().fit(missing, y)
     with pytest.raises(ValueError):
-        ChainRulePPI("mcmc").fit(X, y)
-    with pytest.raises(ValueError):
-        ChainRulePPI("draws", n_draws=0).fit(X, y)
-    with pytest.raises(ValueError):
-        ChainRulePPI("draws", n_draws=1).fit(X, y)
-    with pytest.raises(ValueError):
         ChainRulePPI(label_values=("a", "b")).fit(X, y)
     with pytest.raises(ValueError):
         ChainRulePPI(event="a").fit(X, [None] * len(y))

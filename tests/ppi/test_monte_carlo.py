@@ -203,18 +203,6 @@ def test_mistakes_are_named(table, parameters, statistic):
         MonteCarloPPI(parameters, statistic or (lambda m: m), 50, 0).fit(*table)
 
 
-@pytest.mark.parametrize("n_draws", [0, 10.5])
-def test_draws_are_counted_in_whole_numbers(table, n_draws):
-    monte_carlo = MonteCarloPPI({"m": Mean("score")}, lambda m: m, n_draws, 0)
-    with pytest.raises(ValueError):
-        monte_carlo.fit(*table)
-
-
-def test_one_draw_has_no_spread(table):
-    with pytest.raises(ValueError):
-        MonteCarloPPI({"m": Mean("score")}, lambda m: m, 1, 0).fit(*table)
-
-
 def test_tables_that_cannot_be_read(table):
     X, y = table
     model = MonteCarloPPI({"m": Mean("score")}, lambda m: m, 50, 0)

@@ -187,5 +187,3 @@ def test_some_widths_are_out_of_reach(table):
     floor = unlabeled.std() / np.sqrt(len(unlabeled))
     assert e.labels_needed(3.9 * floor) == np.inf
     assert np.isfinite(e.labels_needed(4.1 * floor))
-    with pytest.raises(ValueError):
-        e.labels_needed(0)

@@ -244,7 +244,5 @@ def test_confidence_levels():
         assert own.confidence_level == 0.95 and narrow.confidence_level == 0.5
         assert own.high[0] > narrow.high[0]
         assert found.labels_.equals(own.labels)
-        with pytest.raises(ValueError):
-            found.estimate(95)
     ppi = PPIMean().fit(judge, human)
     assert ppi.labels_needed(0.1, 0.5) < ppi.labels_needed(0.1, 0.95) == ppi.labels_needed(0.1)

@@ -211,5 +211,5 @@ def test_labels_of_another_order_are_refused():
 def test_infinite_verdicts_and_dates_are_refused():
     with pytest.raises(ValueError):
         ChainRulePPI().fit(["w", np.inf, "l"], [1, 0, np.nan])
-    with pytest.raises(ValueError):
+    with pytest.raises(TypeError):
         ChainRulePPI().fit([1, 0, 1], pd.to_datetime(["2020-01-01", "2020-01-02", None]))

@@ -311,7 +311,7 @@ def test_bbh_needs_the_model_named(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
     assert "In Python, pass model='mode'; or cluster='item'." in message(path)
     items = read_items(path, model="mode")
-    assert not items.duplicated(["model", "item"]).any()
+    assert not items.duplicated(["model", "topic", "item"]).any()
     assert items["topic"].nunique() == 27
 
 

@@ -1,5 +1,6 @@
 """One page, one number: what commands say of one quantity, in every form, is the same."""
 
+import functools
 import json
 import re
 
@@ -23,6 +24,7 @@ def run(command, *arguments):
     return result.stdout
 
 
+@functools.cache
 def parsed(command, *arguments):
     return json.loads(run(command, *arguments, "--json"))
 

@@ -284,12 +284,12 @@ def test_page_is_self_contained_whole_and_the_same_in_every_run(file, page_of, d
         assert row["model"] in text
 
 
-@pytest.mark.parametrize("column", ["model", "topic", "item"])
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "</script>", "<!--items--><script>"])
-def test_names_cannot_inject_markup(items, page_of, column, evil):
-    text = page_of(items.replace({column: {items[column].iloc[0]: evil}}))
+def test_names_cannot_inject_markup(items, page_of, evil):
+    columns = ["model", "topic", "item"]
+    text = page_of(items.replace({column: {items[column].iloc[0]: evil} for column in columns}))
     assert Tags(text).opened.count("script") == text.count("</script>") == 3  # our own
-    assert evil in [item[1] for item in embedded(text)["items"]] or column != "item"
+    assert evil in [item[1] for item in embedded(text)["items"]]
 
 
 def embedded(text):

@@ -46,13 +46,6 @@ def test_abstaining_gold(gold):
     assert_allclose(np.ravel(interval), case["chain_ci95_mc4e6"], rtol=0, atol=8e-5)
 
 
-def test_side_by_side_gold(gold):
-    case = gold["side_by_side"]
-    interval = chain_interval([case["unlabeled"]], [case["labeled"]], [1, 0, -1])
-    # 4e6 draws of standard deviation .08: an end has a standard error of 1.1e-4.
-    assert_allclose(np.ravel(interval), case["ci95_mc4e6"], rtol=0, atol=3.3e-4)
-
-
 SLOW_CASES = [
     # unlabeled, labels 1, labels, tolerance
     ([500, 500], [5, 0], [5, 5], 3e-6),

@@ -31,12 +31,6 @@ def test_refuses_scores_outside():
         betting_estimate(pd.DataFrame({"group": ["a", "a"], "score": [0.5, 2]}), "group")
 
 
-def test_refuses_bounds_that_are_none():
-    items = pd.DataFrame({"group": ["a", "a"], "score": [0.5, 2]})
-    with pytest.raises(ValueError):
-        betting_estimate(items, "group", bounds=(0, np.inf))
-
-
 @pytest.mark.parametrize("by", ["topic", ["model", "topic"]])
 def test_levels_keep_their_names(by):
     items = pd.DataFrame({"model": ["ada", "bob"] * 10, "topic": "law", "score": 0.5})

@@ -87,7 +87,6 @@ def test_equal_items_make_one_topic():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_clusters": 1}, "at least 2 and below the number of different items, 30, got 1"),
         ({"n_clusters": [30, 40]}, r"got \[30, 40\]"),
         ({"text": ["x", "w"]}, "items has no column 'w'"),
     ],

@@ -344,11 +344,6 @@ def test_refuses_clusters_without_label(items):
         summarize_items(items, ["model", "topic"], cluster="passage")
 
 
-def test_refuses_unknown_variance(items):
-    with pytest.raises(ValueError):
-        summarize_items(items, "topic", variance="binomial")
-
-
 def test_mmlu_pro_matches_the_published_counts(data_folder):
     wide = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz")
     published = pd.read_csv(data_folder / "mmlu_pro_groups_dev.csv.gz")
@@ -505,5 +500,3 @@ def test_clusters_of_one_size_weigh_the_same_anyway():
     assert by_cluster.sampling.variance_noise == pytest.approx(by_item.sampling.variance_noise)
     with pytest.raises(ValueError):
         summarize_items(items, "topic", cluster_weight="cluster")
-    with pytest.raises(ValueError):
-        summarize_items(items, "topic", cluster="passage", cluster_weight="passage")

@@ -311,21 +311,6 @@ def test_noise_has_a_seed():
     assert len(np.unique(ours[:, 0])) == 3  # 1, 1.5 and 2 all occur
 
 
-def test_rank_probabilities_are_shares():
-    values = np.random.default_rng(0).normal([1, 0.5, 0], 1, (500, 3))
-    p = rank_probabilities(rank_models(Draws(values[..., None], (MODELS, ["t"]), "posterior")))
-    np.testing.assert_allclose(p.sum(axis=0), 1)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    first = (values.argmax(axis=1) == 0).mean()
-    assert p.loc["ada", 1] == pytest.approx(first)
-
-
-def test_identical_models_share_their_ranks():
-    values = np.repeat(np.random.default_rng(0).uniform(size=(100, 1, 2)), 2, axis=1)
-    p = rank_probabilities(rank_models(Draws(values, (MODELS[:2], ["s", "t"]), "bootstrap")))
-    np.testing.assert_array_equal(p, 0.5)
-
-
 # Errors
 
 
@@ -365,7 +350,6 @@ def test_errors_of_categories(draws):
         ({"law": 0.1}, 1),
         ([0, 0, 2, 0], 1),
         (0, np.inf),
-        "draws",
     ],
 )
 def test_errors_of_bounds(draws, bounds):
@@ -397,15 +381,9 @@ def test_errors_of_kinds_of_input(draws):
         differences(draws)
     with pytest.raises(TypeError):
         aggregate(aggregate(draws))
-    with pytest.raises(TypeError):
-        rank_models(draws.values)
-    with pytest.raises(TypeError):
-        normalize_scores(draws.values, (0, 1))
 
 
 def test_errors_of_ranks(draws):
-    with pytest.raises(ValueError):
-        rank_models(draws, "median")
     shifted = Draws(draws.values - 0.5, draws.labels, "bootstrap")
     with pytest.raises(ValueError):
         rank_models(shifted, "geometric mean")

@@ -553,11 +553,7 @@ def test_missing_and_double_cells_are_named():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"solver": "nuts"},
-        {"kind": "bootstrap"},
-        {"n_draws": 0},
         {"prior": stats.expon()},
-        {"prior": "flat"},
         {"prior": {"ada": "uniform", "bob": None}},
         {"prior": (stats.poisson(3), stats.expon())},
         {"prior": (stats.uniform(-2, 1), stats.expon())},

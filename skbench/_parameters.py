@@ -1,0 +1,236 @@
+"""One check of the numbers, words and switches that users pass: by the annotations of functions."""
+
+import datetime
+import functools
+import inspect
+import math
+import numbers
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_T = TypeVar("_T")
+LARGEST = {int: 2**63 - 1, float: 1e75}  # of 64 bits; fourth powers do not overflow
+_REAL = {int: (int, np.integer), float: (int, float, np.integer, np.floating)}
+_KINDS = {int: "a whole number", float: "a finite number"}
+_PLAIN = dict.fromkeys(("NativeDataFrame", "NativeLazyFrame", "NativeIbis"), "dataframe")
+_PLAIN |= {"PathLike": "path", "Callable": "function", "Mapping": "mapping", "Sequence": "sequence"}
+_LONGEST = 80  # of a value that an error shows
+_SCALAR = (str, bytes, numbers.Number, np.generic, datetime.date, datetime.time, datetime.timedelta)
+
+
+class Range(NamedTuple):
+    """Limits of a number: ``Annotated[float, Range(0, 1)]``."""
+
+    low: float | None = None
+    high: float | None = None
+    closed: str = "both"  # which limits are allowed themselves: "both", "low", "neither"
+    remedy: str = ""
+
+    def holds(self, value):
+        """Whether a number is within the limits."""
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        above = low < value if self.closed == "neither" else low <= value
+        return above and (value <= high if self.closed == "both" else value < high)
+
+    def words(self, kind):
+        """What is allowed, in words."""
+        low, high = _in_words(self.low), _in_words(self.high)
+        what = "a number" if self.high == math.inf else _KINDS[kind]
+        least = f"{'above' if self.closed == 'neither' else 'of at least'} {low}"
+        most = f"{'of at most' if self.closed == 'both' else 'below'} {high}"
+        if low and high and self.closed != "low":
+            strictly = "strictly " if self.closed == "neither" else ""
+            return f"{what} {strictly}between {low} and {high}"
+        limits = [words for words, limit in ((least, low), (most, high)) if limit]
+        return " ".join([what, " and ".join(limits)]).strip()
+
+
+class Ends(NamedTuple):
+    """A lower and a higher number: ``Annotated[tuple[float, float], Ends()]``."""
+
+    finite: bool = True  # whether infinite ones, which say that there are none, are refused
+
+    @property
+    def words(self):
+        """What is allowed, in words."""
+        return "a low and a higher number, both finite" + " or both infinite" * (not self.finite)
+
+    def holds(self, value):
+        """Whether these are two numbers in order."""
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(value, tuple | list) or len(value) != 2:
+            return False
+        real = all(isinstance(end, _REAL[float]) and not isinstance(end, bool) for end in value)
+        if real and not self.finite and value[0] == -math.inf and value[1] == math.inf:
+            return True
+        return real and -LARGEST[float] <= value[0] < value[1] <= LARGEST[float]
+
+
+class Rule(NamedTuple):
+    """One thing that a parameter may be."""
+
+    holds: Callable  # None: the function checks it
+    words: str
+    remedy: str = ""
+    error: type = ValueError
+
+
+def checked(target: _T) -> _T:
+    """A function, or a class with its public methods, that checks what its annotations declare.
+
+    Methods check the parameters of the constructor too, except for dataclasses, whose constructor
+    checks them itself.
+    """
+    if not isinstance(target, type):
+        return _checked(target)
+    data = is_dataclass(target)
+    if data:
+        target.__init__ = _checked(target.__init__)
+    for name, member in list(vars(target).items()):
+        if inspect.isfunction(member) and not name.startswith("_"):
+            setattr(target, name, _checked(member, stored=not data))
+        elif isinstance(member, classmethod):
+            setattr(target, name, classmethod(_checked(member.__func__)))
+    return target
+
+
+def _checked(function, stored=False):
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        rules = rules_of(function)
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            if name in rules:
+                check(name, value, rules[name])
+        if stored:
+            check_stored(args[0])
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_stored(estimator):
+    """Refuse what the constructor of an estimator was given, where it is not what it declares."""
+    for name, rules in rules_of(inspect.unwrap(type(estimator).__init__)).items():
+        if hasattr(estimator, name):  # subclasses of users may store less
+            check(name, getattr(estimator, name), rules)
+
+
+def check(name, value, rules):
+    """Refuse a value that keeps none of the rules."""
+    if any(rule.holds(value) for rule in rules if rule.holds):
+        return
+    if not isinstance(value, _SCALAR) and any(rule.holds is None for rule in rules):
+        return
+    remedy = "".join(f" {rule.remedy}" for rule in rules if rule.remedy)
+    raise rules[0].error(f"{name} must be {_either(rules)}, got {_shown(value)}.{remedy}")
+
+
+@functools.cache
+def rules_of(function):
+    """The rules of each parameter that declares any."""
+    found = {}
+    for name, hint in getattr(function, "__annotations__", {}).items():
+        rules = [] if name == "return" else rules_for(_evaluated(hint, function.__globals__))
+        if any(rule.holds for rule in rules):
+            found[name] = rules
+    return found
+
+
+def _evaluated(hint, names):
+    try:
+        return eval(hint, names) if isinstance(hint, str) else hint
+    except NameError:  # imported for type checkers only
+        return Any
+
+
+def rules_for(hint):
+    """What a type allows, none if anything."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, UnionType):
+        if set(typing.get_args(ArrayLike)) <= set(args):
+            return []
+        rules = [rules_for(arg) for arg in args]
+        return [rule for part in rules for rule in part] if all(rules) else []
+    if origin is Literal:
+        return [Rule(functools.partial(_is_among, args), _listed(args))]
+    if origin is Annotated:
+        kind, limits = args[:2]
+        if isinstance(limits, Ends):
+            return [Rule(limits.holds, limits.words)]
+        if kind is str:
+            return [Rule(functools.partial(_is_among, limits), _listed(limits))]
+        return [_number_rule(kind, limits)]
+    if origin is Sequence and (each := rules_for(args[0])) and all(rule.holds for rule in each):
+        return [_sequence_rule(each)]
+    if hint in (int, float):
+        return [_number_rule(hint, Range())]
+    if hint in (None, NoneType):
+        return [Rule(lambda value: value is None, "None")]
+    if hint is bool:
+        return [Rule(lambda value: isinstance(value, bool | np.bool_), "True or False")]
+    if hint is str:
+        return [Rule(lambda value: isinstance(value, str), "a string")]
+    if hint in (Any, object):
+        return []
+    return [_class_rule(origin or hint)]
+
+
+def _number_rule(kind, limits):
+    def holds(value):
+        if not isinstance(value, _REAL[kind]) or isinstance(value, bool):
+            return False
+        value = value.item() if isinstance(value, np.generic) else value
+        return abs(value) <= max(LARGEST[kind], limits.high or 0) and limits.holds(value)
+
+    return Rule(holds, limits.words(kind), limits.remedy)
+
+
+def _sequence_rule(rules):
+    def holds(value):
+        several = hasattr(value, "__len__") and np.ndim(value) == 1 and not isinstance(value, dict)
+        return several and all(any(rule.holds(v) for rule in rules) for v in value)
+
+    return Rule(holds, f"a sequence ({_either(rules)} each)")
+
+
+def _class_rule(kind):
+    name = getattr(kind, "__name__", str(kind))
+    name = _PLAIN.get(name, name)
+    words = f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+    own = getattr(kind, "__module__", "").startswith(("skbench.", "numpy.random"))
+    if own and getattr(kind, "_is_runtime_protocol", not getattr(kind, "_is_protocol", False)):
+        return Rule(lambda value: isinstance(value, kind), words, error=TypeError)
+    return Rule(None, words, error=TypeError)
+
+
+def _is_among(options, value):
+    return any(isinstance(value, type(option)) and value == option for option in options)
+
+
+def _in_words(limit):
+    if limit in (None, math.inf):
+        return ""
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
+
+
+def _either(rules):
+    return " or ".join(dict.fromkeys(rule.words for rule in rules))
+
+
+def _shown(value):
+    value = value.item() if isinstance(value, np.generic) else value
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _listed(options):
+    return f"{'one of ' * (len(options) > 1)}{', '.join(map(repr, options))}"

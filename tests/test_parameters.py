@@ -1,0 +1,170 @@
+"""Every public number, word and switch is declared by its annotation, and checked by it."""
+
+import datetime
+import inspect
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skbench
+from skbench import _types
+from skbench._parameters import check, rules_for, rules_of
+
+WRONG = ["x", b"x", object(), [], {}, None, np.nan, np.inf, -np.inf, 10**400, -(10**400), 0, -1]
+WRONG += [1, 2.5, 95, 1e300, True, np.array(2), np.float64(-0.5), pd.NA, 1j]
+WRONG += [(0, np.nan), (1, 0), (0, 1, 2), datetime.date(2026, 1, 1), datetime.timedelta(1)]
+# What may be anything: a label in the data, several kinds of candidates, options.
+ANYTHING = {"event", "positive", "pos_label", "candidates", "simplex"}
+ANYTHING |= {"summary_options", "params"}
+LATER = ("SequentialComparison", "SequentialMean")
+
+
+def functions_of(cls):
+    """Public methods of a class that are written in this package, and their functions."""
+    for name in dir(cls):
+        member = getattr(cls, name)
+        function = inspect.unwrap(getattr(member, "__func__", member))
+        own = inspect.isfunction(function) and function.__module__.startswith("skbench.")
+        if own and not name.startswith("_"):
+            yield name, member, function
+
+
+def public_calls():
+    """Name, function whose annotations declare, and a call that takes only what is to be tried."""
+    for name in skbench.__all__:
+        public = getattr(skbench, name)
+        if inspect.ismodule(public) or name in LATER:
+            continue
+        if not inspect.isclass(public):
+            yield name, inspect.unwrap(public), public
+            continue
+        init = inspect.unwrap(public.__init__)
+        if init.__module__.startswith("skbench."):
+            yield name, init, constructed(public, init)
+        for method, member, function in functions_of(public):
+            bound = inspect.ismethod(member)
+            yield f"{name}.{method}", function, member if bound else on_nothing(public, member)
+
+
+def on_nothing(cls, method):
+    return lambda **given: method(object.__new__(cls), **given)
+
+
+def constructed(cls, init):
+    """Construct, and start what the parameters are for."""
+    required = [
+        name
+        for name, parameter in inspect.signature(init).parameters.items()
+        if parameter.default is parameter.empty and name not in ("self", *rules_of(init))
+    ]
+    start = next((n for n in ("fit", "split", "run") if hasattr(cls, n)), None)
+
+    def call(**given):
+        made = cls(**dict.fromkeys(required), **given)
+        return getattr(made, start)() if start else made
+
+    return call
+
+
+CALLS = list(public_calls())
+
+
+def outcome(call, name, value):
+    """Whether a value was refused in words that name the parameter."""
+    try:
+        call(**{name: value})
+    except (ValueError, TypeError) as error:
+        return "clear" if str(error).startswith(f"{name} must be ") else f"raw: {error}"
+    except Exception as error:
+        return f"raw: {error!r}"
+    return "accepted"
+
+
+def test_wrong_values_are_refused():
+    counts, bad = Counter(), []
+    for what, function, call in CALLS:
+        for name, rules in rules_of(function).items():
+            for value in WRONG:
+                try:
+                    check(name, value, rules)
+                except (ValueError, TypeError):
+                    found = outcome(call, name, value)
+                    counts[found.split(":")[0]] += 1
+                    bad += [] if found == "clear" else [f"{what}({name}={value!r:.20}): {found}"]
+    print(f"{counts.total()} cases: {dict(counts)}")
+    assert not bad, "\n".join(bad)
+    assert counts["clear"] > 5000
+
+
+def test_every_number_word_and_switch_is_declared():
+    """What declares nothing holds arrays or tables, or may be anything."""
+    bare = {
+        name
+        for _, function, _ in CALLS
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in ("self", "cls", *rules_of(function))
+        and parameter.annotation in ("Any", "object", parameter.empty)
+    }
+    assert bare == ANYTHING
+
+
+def test_defaults_keep_the_rules():
+    for what, function, _ in CALLS:
+        for name, rules in rules_of(function).items():
+            default = inspect.signature(function).parameters[name].default
+            if default is not inspect.Parameter.empty:
+                assert any(rule.holds is None or rule.holds(default) for rule in rules), what
+
+
+ALIASES = {
+    "Level": ([0.5, np.float32(0.5)], [0, 1, 95, -0.1, np.nan, "0.5", True, None]),
+    "Share": ([0, 1, 0.5], [-0.1, 1.1, np.inf, False]),
+    "OpenShare": ([0.5], [0, 1]),
+    "Positive": ([1e-9, 3], [0, -1, np.inf, 1e76]),
+    "NonNegative": ([0, np.int8(2)], [-1e-9, np.nan, 10**400]),
+    "Correlation": ([-1, 0, 1], [-1.1, 1.1]),
+    "AtLeastOne": ([1, 1.5], [0.9]),
+    "Whole": ([0, np.int64(3)], [-1, 0.0, True]),
+    "Count": ([1, np.uint8(3)], [0, 1.0, 2.5, "1", True, 2**63, np.array(1)]),
+    "AtLeastTwo": ([2], [1]),
+    "Jobs": ([None, -1, 4], [0, 1.5, "x", True]),
+    "RandomState": (
+        [None, 0, 2**32, np.random.default_rng(0), np.random.RandomState(0)],
+        [-1, 2**64, 2.5, "x", object(), np.random],
+    ),
+    "Bounds": ([(0, 1), [0.5, 2], np.array([0, 1])], [(1, 0), (0, 0), (0, np.inf), (0,), "01", 1]),
+    "OpenBounds": ([(0, 1), (-np.inf, np.inf)], [(np.nan, 1), (np.inf, -np.inf), (0, np.inf)]),
+    "Variance": (["smoothed"], ["smooth", ["smoothed"], None]),
+    "Population": ([10, pd.Series([10])], [0, 10**16, 2.5, "x", np.nan]),
+    "Names": (["a", ["a", "b"]], [3, datetime.date(2026, 1, 1)]),
+}
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_what_an_alias_allows(alias):
+    allowed, refused = ALIASES[alias]
+    rules = rules_for(getattr(_types, alias))
+    for value in allowed:
+        check("it", value, rules)
+    for value in refused:
+        with pytest.raises((ValueError, TypeError), match=r"^it must be .*, got "):
+            check("it", value, rules)
+
+
+def test_the_words():
+    with pytest.raises(ValueError, match=r"^confidence_level .* got 95\. Write 0\.95 for 95%\.$"):
+        skbench.make_items().items.pipe(skbench.leaderboard, confidence_level=95)
+    with pytest.raises(ValueError, match=r"^n_models must be a whole number of at least 1, got 2"):
+        skbench.make_items(n_models=np.float64(2.5))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_model'"):
+        skbench.make_items(n_model=2)
+
+
+def test_warnings_name_the_line_of_the_user():
+    items = skbench.make_items(n_models=2, n_topics=4, n_items=9, random_state=0).items
+    with pytest.warns(UserWarning) as caught:
+        skbench.compare_models(items.iloc[5:], "model-0", "model-1")
+        skbench.DirectEstimator().fit([[0.0], [1.0]], [0.5, 0.4], [0.0, 0.1])
+    assert len(caught) > 1 and {warning.filename for warning in caught} == {__file__}

@@ -334,7 +334,7 @@ SUBJECTS = {
     "choose_items": Subject(tables.bank, picked),
     "items_needed": Subject(
         tables.bank,
-        lambda t, c: sk.items_needed(past(t, c), random_state=c.seed).half_widths,
+        lambda t, c: sk.items_needed(past(t, c), 0.4, random_state=c.seed).half_widths,
         slow=True,
     ),
     # Estimators that are judged

@@ -333,7 +333,7 @@ SUBJECTS = {
     "UnitLevelModel": Subject(tables.bank, lambda t, c: named(unit_level(t, c))),
     "choose_items": Subject(tables.bank, picked),
     "items_needed": Subject(
-        tables.bank,
+        lambda size: tables.bank(size._replace(n_items=size.n_items + 5)),
         lambda t, c: sk.items_needed(past(t, c), 0.4, random_state=c.seed).half_widths,
         slow=True,
     ),

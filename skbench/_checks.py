@@ -168,19 +168,19 @@ def _refuse_no_rows(name, values):
 def check_named(what, names, labels=None):
     """Names of models, topics or groups as one column; none missing, and none a list.
 
-    Rows without a name would join rows of others.
+    Rows without a name would join rows of others. Names of several parts are tuples.
     """
-    names = names.to_frame() if isinstance(names, pd.MultiIndex) else names
     if isinstance(names, pd.DataFrame) and names.shape[1] > 1:
-        for at in range(names.shape[1]):
-            check_named(what, names.iloc[:, at], labels)
-        return pd.MultiIndex.from_frame(names).to_numpy()
+        names = pd.MultiIndex.from_frame(names)
     names = one_column(what, names)
 
     def row(at):
         return at if labels is None or at >= len(labels) else plain(labels[at])
 
     missing = np.asarray(pd.isna(names))
+    if names.dtype == object:
+        tuples = (name if isinstance(name, tuple) else () for name in names)
+        missing |= [any(pd.isna(part) is True for part in name) for name in tuples]
     if missing.any():
         raise ValueError(
             f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
@@ -445,10 +445,11 @@ def of_one_type(labels):
         return labels
     if labels.dropna().map(type).nunique() < 2:
         return labels
-    return labels.astype(object).map(_as_text, na_action="ignore")
+    return labels.astype(object).map(as_text, na_action="ignore")
 
 
-def _as_text(label):
+def as_text(label):
+    """A name as text, the same for whole numbers of any type."""
     whole = isinstance(label, float | np.floating) and label.is_integer()
     return str(int(label) if whole else label)
 

@@ -277,12 +277,18 @@ def test_items_that_came_twice_are_gone_or_changed_are_refused():
         (lambda: race.update(ADA[19:], BOB[19:]), f"Item {ORDER[19]} came twice"),
         (
             lambda: race.update([1], [1 - BOB[first]], items=[1.0 * first]),
-            f"Item {first} came twice",
+            f"Item {first}.0 came twice",
         ),
         (lambda: race.update([1, 1], [0, 0], items=["x", "x"]), "Item 'x' came twice"),
         (lambda: race.update([1], [0], items=[None]), "no name"),
+        (lambda: race.update([1], [0], items=pd.DataFrame([["t", None]])), "no name"),
         (lambda: race.update([1], [0], items=["x", "y"]), "items has 2 "),
-        (lambda: race.update([1, 1], [0, 0], items=pd.DataFrame([["t", "x"]] * 2)), "'t', 'x'"),
+        (
+            lambda: race.update(
+                [1, 1], [0, 0], items=pd.DataFrame([["t", 2], ["t", 2.0]], dtype=object)
+            ),
+            "'t', 2",
+        ),
         (lambda: race.catch_up(ADA[5:], BOB[5:]), "5 of 20 items counted before are not"),
         (lambda: race.catch_up(ADA, BOB, items=ORDER + 40), "20 of 20 items"),
         (lambda: race.catch_up(ADA, 1 - BOB), f"20 of 20 items .* first is item {first}:"),

@@ -206,7 +206,7 @@ def test_identical_models_are_not_known_to_be_equal(binary):
     assert_allclose([-c.estimate.low[0], c.estimate.high[0]], 3.841459 / 63.841459, rtol=1e-6)
     assert c.p_value[0] == 1
     shifted = pd.concat([a, a.assign(model="twin", score=a["score"] + 0.1)])
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="same amount on every item, but for rounding"):
         c = compare_models(shifted)
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])

@@ -281,14 +281,26 @@ def check_sizes(n, labels):
     return sizes
 
 
+def refuse_repeats(what, names):
+    """Refuse labels of which one comes twice."""
+    if names.has_duplicates:
+        twice = plain(names[names.duplicated()][0])
+        raise ValueError(f"{what} has several entries for {twice!r}. Pass one per label.")
+
+
+def numbers_by_topic(what, values):
+    """Finite numbers of a Series or dict by topic, as a Series."""
+    given = pd.Series(values)
+    refuse_repeats(what, given.index)
+    return pd.Series(check_column(what, given, given.index, unit="topic"), given.index)
+
+
 def check_population(population, n, labels):
     """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
     if isinstance(population, pd.Series):
         names = population.index
         own = names.equals(labels) or names.name not in labels.names
-        if names.has_duplicates:
-            twice = names[names.duplicated()][0]
-            raise ValueError(f"population has several entries for {twice!r}. Pass one per label.")
+        refuse_repeats("population", names)
         if own and names.nlevels < labels.nlevels:
             raise ValueError(
                 "population has an entry per label, but its index is not named by one of: "

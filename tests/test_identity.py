@@ -292,6 +292,28 @@ def test_items_under_several_topics_are_told():
         compare_models(tagged)
 
 
+@pytest.mark.parametrize("call", [compare_models, lambda x: gate(x, "old", "new", 0.1)])
+def test_topics_that_differ_between_models_are_told(call):
+    tags = ONCE.assign(item=np.tile(range(80), 3), topic=ONCE["model"].str[:1] + ONCE["topic"])
+    tags.loc[tags["item"] % 2 == 0, "topic"] = "same"
+    with pytest.warns(UserWarning, match="40 ids, such as 1, have another topic"):
+        call(tags)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda twice: compare_models(ONCE, by="topic", population=twice * 100),
+        lambda twice: BANK.sample(ONCE, population=twice * 100),
+        lambda twice: TaskBootstrap(9, task="topic").fit_items(ONCE).estimate(twice / 9),
+    ],
+)
+def test_two_numbers_of_one_topic_are_refused(call):
+    twice = pd.Series(1.0, ["t0", *(f"t{i}" for i in range(N_TOPICS))])
+    with pytest.raises(ValueError, match="several entries for 't0'"):
+        call(twice)
+
+
 @pytest.mark.parametrize(
     "call",
     [compare_models, leaderboard, pass_at_k, lambda x: gate(x, "old", "new", 0.1),

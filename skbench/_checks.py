@@ -461,7 +461,7 @@ def of_one_type(labels):
 
 
 def as_text(label):
-    """A name as text, the same for whole numbers of any type."""
+    """A label as text, the same for whole numbers of all types."""
     whole = isinstance(label, float | np.floating) and label.is_integer()
     return str(int(label) if whole else label)
 

@@ -24,8 +24,8 @@ def item_ids(items, given, start, size):
         items = next((index for index in indexes if not _is_default(index)), counted_on)
     if not isinstance(items, str) and not is_list_like(items, allow_sets=False):
         raise TypeError(f"items must be a sequence of ids, got {items!r:.40}.")
-    table = pd.MultiIndex.from_frame(items) if isinstance(items, pd.DataFrame) else items
-    ids = pd.Index([table] if isinstance(items, str) else table)
+    ids = items.set_index(list(items)).index if isinstance(items, pd.DataFrame) else items
+    ids = ids if isinstance(ids, pd.Index) else pd.Index([ids] if isinstance(ids, str) else ids)
     if len(ids) != size:
         raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
     if size:
@@ -40,7 +40,7 @@ def _is_default(index):
 
 def item_hash(item):
     """A short text that stands for an id, or for one of several parts such as (topic, item)."""
-    text = "\x1f".join(map(as_text, item)) if isinstance(item, tuple) else as_text(item)
+    text = "\x1f".join(map(as_text, item if isinstance(item, tuple) else [item]))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

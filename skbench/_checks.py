@@ -445,10 +445,11 @@ def of_one_type(labels):
         return labels
     if labels.dropna().map(type).nunique() < 2:
         return labels
-    return labels.astype(object).map(_as_text, na_action="ignore")
+    return labels.astype(object).map(as_text, na_action="ignore")
 
 
-def _as_text(label):
+def as_text(label):
+    """A label as text, the same for whole numbers of all types."""
     whole = isinstance(label, float | np.floating) and label.is_integer()
     return str(int(label) if whole else label)
 

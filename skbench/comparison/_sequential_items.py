@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_list_like
 
-from skbench._checks import check_named, plain
+from skbench._checks import as_text, check_named, plain
 
 _FORMAT = 2  # of states; the first did not know its items
 _OWN = ("items", "scores", "ends", "verdict")
@@ -24,14 +24,13 @@ def item_ids(items, given, start, size):
         items = next((index for index in indexes if not _is_default(index)), counted_on)
     if not isinstance(items, str) and not is_list_like(items, allow_sets=False):
         raise TypeError(f"items must be a sequence of ids, got {items!r:.40}.")
-    table = pd.MultiIndex.from_frame(items) if isinstance(items, pd.DataFrame) else items
-    ids = pd.Index([table] if isinstance(items, str) else table)
+    ids = items.set_index(list(items)).index if isinstance(items, pd.DataFrame) else items
+    ids = ids if isinstance(ids, pd.Index) else pd.Index([ids] if isinstance(ids, str) else ids)
     if len(ids) != size:
         raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
     if size:
         check_named("items", ids)
-    whole = ids.dtype.kind == "f" and not np.any(np.asarray(ids, dtype=float) % 1)
-    return ids.astype("int64") if whole else ids
+    return ids
 
 
 def _is_default(index):
@@ -41,7 +40,7 @@ def _is_default(index):
 
 def item_hash(item):
     """A short text that stands for an id, or for one of several parts such as (topic, item)."""
-    text = "\x1f".join(map(str, item)) if isinstance(item, tuple) else str(item)
+    text = "\x1f".join(map(as_text, item if isinstance(item, tuple) else [item]))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

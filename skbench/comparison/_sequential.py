@@ -51,7 +51,8 @@ class SequentialMean(Sequential):
 
     Items are known by their ids: those passed as ``items=``, else the index of a pandas Series,
     else numbers counted on from `n_items` (also where the index is just 0, 1, 2, ...). An item
-    counts once. `save` and `load` keep the state in a file, with a hash of every id.
+    counts once. `save` and `load` keep the state in a file, with a hash of every id; a file that
+    was changed is refused.
 
     When not to use it: for a number of items fixed in advance; a usual interval is shorter.
 

@@ -227,29 +227,17 @@ class Sequential:
     def _read(cls, text, what):
         """The object of a state; what is wrong with it is said in words."""
         try:
-            state = parsed_state(text, cls.__name__, cls._settings, len(cls._given))
-            found = cls(**{name: state[name] for name in cls._settings})
-            found._restore(**{name: state[name] for name in set(state) - set(cls._settings)})
-        except (TypeError, ValueError) as error:
+            state = parsed_state(text, cls.__name__)
+        except ValueError as error:
             raise ValueError(
                 f"{what} is no state of a run of {cls._about}: {error} Start anew without it."
             ) from error
+        found = cls(**{name: state[name] for name in cls._settings})
+        columns = list(map(np.array, state["scores"]))
+        found._items.add(state["items"], columns)
+        found._count(columns)
+        found._ends, found._verdict = tuple(state["ends"]), state["verdict"]
         return found
-
-    def _restore(self, items, scores, ends, verdict, **_):
-        """Take over what a state knows, once it fits the settings."""
-        columns = [self._checked("scores", column) for column in scores]
-        low, high = self._range()
-        if not low <= ends[0] <= ends[1] <= high:
-            raise ValueError(
-                f"its ends {ends[0]:g} and {ends[1]:g} are not in order from {low:g} to {high:g}."
-            )
-        possible = self._decisions(*ends) or ["undecided"]
-        if verdict not in possible:
-            raise ValueError(f"its verdict is {verdict!r:.40}, and its ends say {possible[0]!r}.")
-        self._items.add(items, columns)
-        self._count(columns)
-        self._ends, self._verdict = tuple(ends), verdict
 
     def __repr__(self):
         return f"{type(self).__name__}: {self.result}"

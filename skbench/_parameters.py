@@ -208,10 +208,13 @@ def _class_rule(kind):
     name = getattr(kind, "__name__", str(kind))
     name = _PLAIN.get(name, name)
     words = _with_article(name)
-    own = getattr(kind, "__module__", "").startswith(("skbench.", "numpy.random"))
-    if own and getattr(kind, "_is_runtime_protocol", not getattr(kind, "_is_protocol", False)):
-        return Rule(lambda value: isinstance(value, kind), words, error=TypeError)
+    if getattr(kind, "__module__", "").startswith(("skbench.", "numpy.random")):
+        return Rule(functools.partial(_is_one, kind), words, error=TypeError)
     return Rule(None, words, error=TypeError)
+
+
+def _is_one(kind, value):
+    return isinstance(value, kind) and not isinstance(value, type)
 
 
 def _is_among(options, value):

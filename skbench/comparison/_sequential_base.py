@@ -98,6 +98,7 @@ class Sequential:
                     f"{name} must be strictly between {least:g} and {most:g}, got {value!r}."
                 )
             setattr(self, name, float(value))
+        self.futility, self.confidence_level = float(self.futility), float(self.confidence_level)
         self.max_items = None if self.max_items is None else int(self.max_items)
         self._items, self._counts = Items(len(self._given)), {}
         self._ends = self._range()

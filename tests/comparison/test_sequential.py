@@ -166,6 +166,7 @@ def test_state_goes_through_json():
     for race, batch in [
         (SequentialComparison(("x", "y"), max_items=90), (rng.random(30), rng.random(30))),
         (SequentialMean(target=0.3, bounds=(-1, 1)), (rng.random(30),)),
+        (SequentialMean(np.float32(0.3), confidence_level=np.float32(0.9)), (rng.random(30),)),
     ]:
         race.update(*batch)
         again = type(race).from_json(race.to_json())

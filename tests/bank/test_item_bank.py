@@ -221,22 +221,3 @@ def test_it_says_what_it_knows(past):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert repr(ItemBank()) == "ItemBank()"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"score": np.nan}, "missing or infinite"),
-        ({"score": "good"}, "must be numeric"),
-        ({"item": None}, "have no 'item'"),
-    ],
-)
-def test_bad_rows_are_refused(past, change, message):
-    bad = past.head(60).copy()
-    for name, value in change.items():
-        bad[name] = bad[name].astype(object)
-        bad.iloc[3, bad.columns.get_loc(name)] = value
-    if change.get("score") is np.nan:
-        bad["score"] = bad["score"].astype(float)
-    with pytest.raises(ValueError, match=message):
-        ItemBank().fit(bad)

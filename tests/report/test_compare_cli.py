@@ -103,17 +103,6 @@ def test_one_topic_of_a_benchmark_is_compared_on_its_items(tmp_path):
     assert (pair["n_items"], pair["value"]) == (9, 0)
 
 
-def test_errors_take_one_line(file, names):
-    for arguments, words in [
-        ([names[0], "nobody"], "There is no model 'nobody'"),
-        ([names[0], names[0]], "a model does not differ from itself"),
-    ]:
-        result = run(file, *arguments)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert words in result.stderr.splitlines()[-1]
-    assert run(file, *names, "--csv").exit_code == 2
-
-
 def test_real_clusters(data_folder):
     result = run(data_folder / "livecodebench_execution.csv.gz", "GPT-4-Turbo-1106", "Claude-2")
     text = " ".join(result.stdout.split())

@@ -99,16 +99,6 @@ def test_estimate_brings_errors_and_labels():
     assert "95% simultaneous rank confidence sets of 2 models; may be the best: ada" in repr(sets)
 
 
-def test_order_of_models_does_not_matter():
-    rng = np.random.default_rng(0)
-    x, order = rng.normal(size=8), rng.permutation(8)
-    error = np.full(8, 0.3)  # equal errors: the draws are exchangeable
-    whole = rank_confidence_sets(x, error, n_draws=20_000, random_state=0)
-    mixed = rank_confidence_sets(x[order], error, n_draws=20_000, random_state=0)
-    assert_array_equal(mixed.low, whole.low[order])
-    assert_array_equal(mixed.high, whole.high[order])
-
-
 def test_random_state_reproduces_and_inputs_stay():
     x, error = np.linspace(0, 1, 5), np.full(5, 0.2)
     kept = x.copy(), error.copy()

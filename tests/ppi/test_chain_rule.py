@@ -10,7 +10,6 @@ from reference.ppi_sets import DataSets, ends, fitted
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import beta, binom
-from sklearn.base import clone
 
 from skbench.ppi.agreement import mean_estimator
 from skbench.ppi.chain_rule import ChainRulePPI, _firm, _unpulled
@@ -338,14 +337,6 @@ def test_rows_that_cannot_be_used(yes_no):
         ChainRulePPI(label_values=("a", "b")).fit(X, y)
     with pytest.raises(ValueError):
         ChainRulePPI(event="a").fit(X, [None] * len(y))
-
-
-def test_inputs_are_left_alone_and_clone_refits(yes_no):
-    X, y = yes_no
-    copies = X.copy(), y.copy()
-    chain = ChainRulePPI().fit(X, y)
-    assert np.array_equal(X, copies[0]) and np.array_equal(y, copies[1], equal_nan=True)
-    assert ends(clone(chain).fit(X, y)) == ends(chain)
 
 
 def test_labels_needed(yes_no):

@@ -450,17 +450,6 @@ def test_categories_are_told_by_their_shares():
 # Symmetry and contract --------------------------------------------------------------
 
 
-def test_rows_may_come_in_any_order(judged):
-    X, y, groups = rows_of(judged)
-    order = np.random.default_rng(0).permutation(len(X))
-    first = GroupedPPI(random_state=0).fit(X, y, groups)
-    second = GroupedPPI(random_state=0).fit(X.iloc[order], y.iloc[order], groups.iloc[order])
-    # Sums are taken in another order; one estimate is 0.
-    np.testing.assert_allclose(first.estimate_, second.estimate_, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(first.summary_.z, second.summary_.z, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(first.features_, second.features_, rtol=1e-12)
-
-
 def test_units_of_the_score_do_not_matter(scored):
     X, y, groups = rows_of(scored)
     plain = GroupedPPI(random_state=0).fit(X, y, groups)

@@ -67,12 +67,6 @@ def test_labels_in_a_table_of_one_column(table):
         PPIMean().fit(plain[0], np.column_stack([plain[1]] * 2))
 
 
-def test_inputs_are_left_alone(table):
-    before = table.copy()
-    PPIMean().fit(table[["judge"]], table["human"], cluster=np.arange(500))
-    pd.testing.assert_frame_equal(table, before)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_no_labels(estimator, table):
     with pytest.raises(ValueError):

@@ -221,29 +221,6 @@ def test_clusters_of_one_item_change_nothing(items, fraction):
     assert same.outcome == ("binomial" if fraction == 1 else "continuous")
 
 
-def test_categories_and_booleans(items):
-    typed = items.assign(topic=items["topic"].astype("category"), score=items["score"] == 1)
-    typed["topic"] = typed["topic"].cat.add_categories("unused")
-    g, expected = (summarize_items(frame, ["model", "topic"]) for frame in (typed, items))
-    assert g.labels.tolist() == expected.labels.tolist()
-    np.testing.assert_array_equal(g.sigma2, expected.sigma2)
-
-
-def test_row_order_does_not_matter(items):
-    options = {"by": ["model", "topic"], "score": "confidence", "features": "confidence"}
-    g = summarize_items(items, **options)
-    h = summarize_items(items.sample(frac=1, random_state=1), **options)
-    pd.testing.assert_frame_equal(g.to_frame(), h.to_frame())
-    pd.testing.assert_frame_equal(g.X, h.X)
-    assert h.sampling.variance_noise == pytest.approx(g.sampling.variance_noise, rel=1e-9)
-
-
-def test_items_stay_as_they_were(items):
-    before = items.copy()
-    summarize_items(items, ["model", "topic"], features=["confidence"])
-    pd.testing.assert_frame_equal(items, before)
-
-
 def test_features_from_a_table(items):
     table = pd.DataFrame({"topic": ["geo", "law", "art", "bio"], "length": [4.0, 1.0, 2.0, 3.0]})
     g = summarize_items(items, ["model", "topic"], features=table)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import zipfile
 
-import numpy as np
 import pandas as pd
 import pytest
 from reading import FOLDER, message, said
@@ -345,7 +344,8 @@ def check_memory(tmp_path, kind, n, size):
     return paths[1].stat().st_size, kib * 1024
 
 
-@pytest.mark.parametrize("kind", ["samples", pytest.param("table", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["samples", "table"])
 def test_memory_does_not_grow_with_the_text(tmp_path, kind):
     """60 MB in 2,000 lines."""
     size, grown = check_memory(tmp_path, kind, n=2_000, size=10_000)
@@ -362,11 +362,3 @@ def test_memory_for_a_gigabyte(tmp_path, kind):
     )
     assert size > 1.0e9
     assert grown < 250e6, f"{grown / 1e6:.0f} MB for {size / 1e9:.2f} GB"
-
-
-def test_scores_are_finite_whatever_was_read():
-    for folder in FOLDER.glob("*/*"):
-        if folder.is_dir():
-            items = read_items(folder)
-            assert np.isfinite(items["score"]).all()
-            assert not items.isna()[["model", "topic", "item"]].any().any()

@@ -172,7 +172,6 @@ CASES = {
     "pass_at_k topics": (TWICE, lambda x: passing(x, by="subject")),
     "pass_at_k clusters": (TWICE, lambda x: passing(x, cluster="passage")),
     "pass_at_k counts": (counts_of(TWICE), passing),
-    "pass_at_k polars": (TWICE, lambda x: passing(pl.from_pandas(x))),
     "summarize_items": (ONCE, lambda x: groups(summarize_items(x, "model"))),
     "summarize_items subjects": (ONCE, lambda x: groups(summarize_items(x, ["model", "subject"]))),
     "summarize_items repeats": (

@@ -109,11 +109,3 @@ def test_real_clusters(data_folder):
     assert "GPT-4-Turbo-1106 - Claude-2 = 7.1 (standard error 3.9" in text
     assert "Pairing on 479 shared items removes 47% of the variance" in text
     assert "cluster: column 'question_id'" in result.stderr
-
-
-def test_real_topics(data_folder):
-    result = run(data_folder / "bbh_codex.csv.gz", "--model", "mode", "--by", "task")
-    assert (
-        "27 comparisons: paired difference (independent items, Bonferroni for 27)" in result.stdout
-    )
-    assert "p-values by McNemar, exact" in result.stdout

@@ -1,7 +1,6 @@
 """`skbench estimate`: what it prints, what it says, and how it fails."""
 
 import io
-import json
 import subprocess
 import sys
 from functools import partial
@@ -218,18 +217,6 @@ def test_several_topic_columns(written):
     assert [g["topic"] for g in groups] == ["fog / 1", "fog / 2", "snow / 1", "snow / 2"]
 
 
-def test_features_of_the_items(written):
-    """Numbers are averaged, text that is the same throughout a group is kept."""
-    table = crossed(lambda m, t, i: int(i < 1 + t), model="ab", topic=range(8), item=range(9))
-    kind = "kind" + (table["topic"] % 2).astype(str)
-    path = written(table.assign(kind=kind, length=table["topic"]))
-    with_features = run(path, "--features", "kind,length", "--json")
-    without = run(path, "--json")
-    assert "not used" not in with_features.stderr
-    assert "not used: kind, length (--features)" in without.stderr
-    assert with_features.stdout != without.stdout
-
-
 def test_features_from_a_file(written, file, items):
     topics = sorted(items["topic"].unique())
     table = pd.DataFrame({"topic": topics, "rank": range(len(topics))})
@@ -358,32 +345,6 @@ def test_missing_click_is_said_in_one_line():
 
 def in_a_process(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-
-
-def test_mmlu_pro(data_folder):
-    result = run(data_folder / "mmlu_pro_dev.csv.gz", "--by", "src", "--method", "direct")
-    assert "460 groups (10 models x 46 topics)" in result.stdout
-    assert "models share items" in result.stdout
-
-
-def test_livecodebench_is_clustered_and_in_percent(data_folder):
-    path = data_folder / "livecodebench_execution.csv.gz"
-    result = run(path, "--by", "model", "--method", "direct", "--json")
-    document = json.loads(result.stdout)
-    assert document["score"] == "pass1"
-    assert "scores run from 0 to 100" in result.stderr
-    found = {group["model"]: group["value"] for group in document["groups"]}
-    table = pd.read_csv(path)
-    assert found["Claude-2"] == pytest.approx(table[table["model"] == "Claude-2"]["pass1"].mean())
-
-
-def test_one_model_on_topics_of_two_columns(written):
-    rng = np.random.default_rng(0)
-    levels = {"topic": range(6), "language": "abc", "repeat": range(8)}
-    table = crossed(lambda *cell: rng.integers(2), **levels).drop(columns="repeat")
-    result = run(written(table.assign(id=range(144))), "--by", "topic,language", "--csv")
-    assert result.exit_code == 0, result.stderr
-    assert len(pd.read_csv(io.StringIO(result.stdout))) == 18
 
 
 def test_names_of_topic_columns_decide_nothing(items, written):

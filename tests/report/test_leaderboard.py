@@ -77,12 +77,6 @@ def test_lines_fit_a_terminal(file):
         assert max(len(line) for line in free.splitlines()) > 80
 
 
-def test_level_and_topics_are_said(file):
-    result = run(file, "--topics", "topic", "--confidence-level", 0.9)
-    assert "4 models on 200 items of 5 topics: mean of 5 topics, Wilson" in result.stdout
-    assert "ranks: 90%" in result.stdout
-
-
 def test_missing_answers_are_warned_of(items, written):
     path = written(
         items.drop(index=items.index[:3])[["model", "topic", "item", "score"]], "gaps.csv"

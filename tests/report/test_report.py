@@ -144,9 +144,6 @@ def test_bars_are_plain_where_stdout_lacks_the_characters(file):
         ([], 0, ""),
         (["--fail-under", "0.01"], 0, "all models are clearly at it or above"),
         (["--fail-under", "0.99"], 3, "crossed by"),
-        (["--fail-under", "high"], 2, "is no number"),
-        (["--no-such-option"], 2, "No such option"),
-        (["--fail-if-worse-than", "nobody"], 1, "There is no model 'nobody'. There are:"),
         (["--fail-under", 30], 1, "--fail-under 30: scores are from 0 to 1"),
     ],
 )
@@ -440,22 +437,6 @@ def test_one_group_keeps_its_direct_estimate(written):
     few, small = parsed(path)["warnings"]
     assert few.startswith("There is 1 group, too few to learn from one another")
     assert small.endswith("their own means say next to nothing.")
-
-
-FIXTURES = Path(__file__).parents[1] / "readers" / "fixtures"
-
-
-def test_bootstrap_samples_are_no_items():
-    result = run(FIXTURES / "euroeval" / "version_18")
-    assert result.exit_code == 1
-    assert "EuroEval keeps bootstrap samples" in result.stderr
-
-
-@pytest.mark.parametrize("folder", ["lm_eval/two_models", "inspect/two_models", "helm"])
-def test_folders_of_evaluation_programs(folder):
-    result = run(FIXTURES / folder)
-    assert result.exit_code == 0
-    assert "2 models" in result.stdout.splitlines()[0]
 
 
 def test_names_are_text_in_json_whatever_they_look_like(written):

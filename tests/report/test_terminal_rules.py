@@ -1,7 +1,5 @@
 """What all commands share: help, notes, rows, percentages, names, zeros without a sign."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +23,6 @@ def run(*arguments):
     with pytest.raises(SystemExit) as stopped:
         main(list(arguments))
     return stopped.value.code
-
-
-@pytest.mark.parametrize("arguments", [["-h"], ["report", "-h"]])
-def test_help_is_short(arguments):
-    """In a process of its own: click keeps the names of the first call."""
-    done = subprocess.run([sys.executable, "-m", "skbench", *arguments], capture_output=True)
-    assert done.returncode == 0 and b"--help" in done.stdout
 
 
 def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):

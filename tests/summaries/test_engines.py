@@ -150,11 +150,6 @@ def test_same_numbers(rows, engine, case, tmp_path):
     assert_same(summary(engine(rows, tmp_path), case), summary(rows, case))
 
 
-def test_same_numbers_from_a_frame_in_memory(rows, tmp_path):
-    for case in ("features of text", "continuous in clusters"):
-        assert_same(summary(as_polars(rows, tmp_path), case), summary(rows, case))
-
-
 def many_rows(n_rows):
     """Four models on the same items of six topics, in a lazy frame."""
     import polars as pl

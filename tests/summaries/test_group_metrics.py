@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import norm
 from sklearn import metrics as sk
@@ -69,21 +68,6 @@ def test_sizes_are_the_rows_that_the_metric_rests_on(rows):
     sizes = {"accuracy": len(y), "tpr": y.sum(), "fpr": (~y).sum(), "precision": p.sum(), "f1": (y | p).sum()}  # fmt: skip
     for metric, size in sizes.items():
         assert group_metrics(y, p, rows["sex"], metric).n.sum() == size
-
-
-def test_any_container_gives_the_same(rows):
-    y, p, by = rows["y"], rows["p"], rows[["sex", "age"]]
-    expected = group_metrics(y, p, by, "f1").to_frame()
-    given = [
-        (y.tolist(), p.tolist(), by.reset_index(drop=True)),
-        (pl.Series(y.to_numpy()), p.to_numpy() == 1, pl.from_pandas(by)),
-        (y.astype("Int64"), p.astype("category"), by.astype({"sex": "category"})),
-        [part.iloc[np.random.default_rng(1).permutation(900)] for part in (y, p, by)],
-    ]
-    for columns in given:
-        found = group_metrics(*columns, "f1").to_frame()
-        np.testing.assert_array_equal(found, expected)
-        assert list(found.index) == list(expected.index)
 
 
 @pytest.mark.parametrize(

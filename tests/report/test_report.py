@@ -351,14 +351,14 @@ def test_rows_of_a_table_with_a_column_per_model_are_items(items, written, page_
         assert row["low"] == pytest.approx(expected["low"], abs=1e-12)
 
 
-def test_title_names_data_date_models_and_past(file, items, tmp_path, monkeypatch):
+def test_title_names_data_date_models_and_past(file, items, document, tmp_path, monkeypatch):
     page, earlier = tmp_path / "report.html", tmp_path / "earlier.csv"
     items.assign(model="old-" + items["model"]).to_csv(earlier, index=False)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for options, past in ([], "none"), (["--past", earlier], "3 earlier models"):
         run(file, *options, "--html", page)
         text = page.read_text()
-        names = ", ".join(row["model"] for row in parsed(file, *options)["models"])
+        names = ", ".join(row["model"] for row in document["models"])
         assert "<title>results.csv, 3 models, 1970-01-02: skbench report</title>" in text
         assert f"<dt>Models</dt><dd>{names}</dd><dt>Past</dt><dd>{past}</dd>" in text
         markdown = run(file, *options, "--markdown").stdout

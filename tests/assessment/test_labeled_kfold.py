@@ -55,19 +55,6 @@ def test_just_enough_labels():
     assert labels == [1, 1, 1]
 
 
-def test_folds_do_not_depend_on_row_order():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    y = np.where(rng.random(60) < 0.3, X[:, 0], np.nan)
-    groups = rng.choice(["law", "art"], 60)
-    order = rng.permutation(60)
-    splitter = LabeledKFold(4, random_state=5)
-    first = splitter.split(X, y, groups)
-    second = splitter.split(X[order], y[order], groups[order])
-    for (_, a), (_, b) in zip(first, second, strict=True):
-        assert set(a) == set(order[b])
-
-
 def test_seed_reproduces_and_matters(rows):
     X, y, _ = rows
 

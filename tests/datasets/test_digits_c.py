@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from skbench.datasets import load_digits_c, sample_items
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("digits", marks=pytest.mark.slow)])
 def data():
     return load_digits_c()
 
@@ -150,18 +150,6 @@ def test_topics_are_sampled_separately(data):
         lambda ids: frozenset(ids.str.rsplit("/", n=1).str[1])
     )
     assert numbers.nunique() == 50
-
-
-def test_sample_ignores_the_order_of_rows(items):
-    sample = sample_items(items, 2, random_state=5)
-    shuffled = items.sample(frac=1, random_state=0)
-    assert_frame_equal(sample_items(shuffled, 2, random_state=5).sort_index(), sample)
-
-
-def test_sample_is_the_same_for_categories(items):
-    as_categories = items.astype({"topic": "category", "model": "category"})
-    sample = sample_items(items, 2, random_state=5)
-    assert sample_items(as_categories, 2, random_state=5).index.equals(sample.index)
 
 
 def test_every_item_is_as_likely_as_the_next(items):

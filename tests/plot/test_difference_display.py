@@ -137,7 +137,7 @@ def test_an_endless_interval_runs_to_the_edge(pyplot):
     assert [display.ax_.get_xlim()[0], 0.6] in ends
 
 
-@pytest.mark.parametrize("n_pairs", [1, 40])
+@pytest.mark.parametrize("n_pairs", [1, 20])
 def test_nothing_is_clipped(pyplot, assert_nothing_clipped, n_pairs):
     labels = pd.MultiIndex.from_tuples(
         [(f"a model with a long name {i}", f"another one {i}") for i in range(n_pairs)]

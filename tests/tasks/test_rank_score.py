@@ -132,16 +132,6 @@ def test_the_anchor_is_the_first_of_its_ties():
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_order_of_rows_does_not_matter(runs, variant):
-    shuffled = runs.sample(frac=1, random_state=0)
-    assert_allclose(
-        fitted(shuffled, variant).scores_[fitted(runs, variant).scores_.index],
-        fitted(runs, variant).scores_,
-        rtol=1e-12,
-    )
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
 def test_shift_and_scale_of_a_dataset_do_not_matter(runs, variant):
     scale = runs["dataset"].map({name: 2.0 + i for i, name in enumerate(runs["dataset"].unique())})
     other = runs.assign(score=runs["score"] * scale + 7)
@@ -237,27 +227,11 @@ def test_bad_input_is_named(frame):
         fitted(frame)
 
 
-def test_more_bad_input_is_named():
-    frame = small({"ada": [1, 2], "bob": [1, 2]})
-    with pytest.raises(ValueError):
-        MeanRankScore().fit(frame, [[1.0, 2.0]])
-    with pytest.raises(ValueError):
-        MeanRankScore().fit(frame, frame["score"].rename(index={0: 5}))
-    with pytest.raises(ValueError):
-        fitted(frame, "mean")
-
-
-def test_input_stays_untouched(runs):
-    kept = runs.copy()
-    fitted(runs)
-    pd.testing.assert_frame_equal(runs, kept)
-
-
 @pytest.mark.parametrize("n_items", [250, pytest.param(2000, marks=pytest.mark.slow)])
 def test_gate_calls_equal_models_different(n_items):
     """Two models of equal accuracy, each scored on ten bootstrap samples of its answers."""
     rng = np.random.default_rng(0)
-    n_trials, K, accuracy = 4000, 10, 0.7
+    n_trials, K, accuracy = 1500, 10, 0.7
     own = rng.binomial(n_items, accuracy, (n_trials, 2)) / n_items
     raw = rng.binomial(n_items, own, (K, n_trials, 2)) / n_items
     mean, variance = raw.mean(axis=0), raw.var(axis=0, ddof=1)

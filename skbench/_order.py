@@ -46,10 +46,12 @@ def shuffled(order):
 
 def _places(place, features, codes):
     """Place of each row: near for rows of near numbers, the same for rows of the same."""
+    features = features[:, (features != features[:1]).any(axis=0)]  # constant ones tell nothing
     if features.shape[1]:
         # A column is known by its values and what they go with.
         weights = np.sin(_STRETCH * ((1 + place) @ features) / len(place))
         place = place + (features @ weights + np.square(features).sum(axis=1)) / features.shape[1]
+    codes = [c for c in codes if c.any()]
     for _ in range(_ROUNDS if codes else 0):
         curve = np.sin(_STRETCH * place)
         means = [(np.bincount(c, curve) / np.bincount(c))[c] for c in codes]

@@ -72,8 +72,8 @@ Names: TypeAlias = str | Sequence[str]
 Label: TypeAlias = str | float  # the name of a model, which may be a number
 Labels: TypeAlias = Sequence[Any] | pd.Index
 # One number for all tasks, by name, or one for each; weights may also be equal by category.
-PerTask: TypeAlias = ArrayLike | pd.Series | Mapping[Any, float]
-Weights: TypeAlias = PerTask | None
+PerTask: TypeAlias = float | pd.Series | Mapping[Any, float]
+Weights: TypeAlias = Literal["category"] | pd.Series | Mapping[Any, float] | None
 Bounds: TypeAlias = Annotated[tuple[float, float], Ends()]
 OpenBounds: TypeAlias = Annotated[tuple[float, float], Ends(finite=False)]
 # Ways to estimate the sampling variance of a group.

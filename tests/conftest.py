@@ -7,7 +7,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 from writing import write
+
+# The same examples in every run, and no files of earlier ones; explanations are slow.
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("fixed")
 
 ROOT = Path(__file__).parents[1]
 # Doctests: fixtures hold none, and the script for type checkers is wrong on purpose.

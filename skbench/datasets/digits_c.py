@@ -187,10 +187,13 @@ def sample_items(
     >>> sample_items(items, 1, random_state=0)["model"].tolist()
     ['a', 'b']
     """
+    items = items.to_pandas() if hasattr(items, "to_pandas") else items
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
     keys = items[[topic, item]].apply(of_one_type)
-    pair = keys.groupby([topic, item], observed=True, sort=True).ngroup().to_numpy()
+    # Categories sort as their values do.
+    names = [keys[name].astype(object).to_numpy() for name in (topic, item)]
+    pair = keys.groupby(names, sort=True).ngroup().to_numpy()
     # Codes are sorted by topic and id, so the draw is blind to the order of rows.
     _, first_row = np.unique(pair, return_index=True)
     topics = items[topic].iloc[first_row].reset_index(drop=True)

@@ -20,9 +20,9 @@ class MixedDesign:
         rows = estimator.labels_ if estimator.labels_.is_unique else np.arange(len(X))
         self.topics = Levels(X, column, rows if groups is None else groups)
         self._check(estimator, groups)
-        # One topic cannot tell models from their interaction with it: they have a common mean.
-        several = len(self.topics.names) > 1
-        self.models = self._named_models if several else Levels(X, None)
+        # A row each cannot tell models from their interaction with topics: they have a common mean.
+        repeated = len(self._named_models.names) < len(X)
+        self.models = self._named_models if repeated else Levels(X, None)
         self._learned_kernels(estimator.kernels, X)
         correlation = estimator.sampling_.correlation_of(self._named_models.names)
         own_share, self._shared = shared_factors(correlation)

@@ -11,6 +11,7 @@ _PUBLISHED = 1.96  # standard errors in a published half-width
 def run_moments(X, y):
     """Mean, variance and number of the raw scores of everything that `X` names."""
     check_same_index(X=X, y=y)
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(X, pd.DataFrame) or X.empty:
         raise ValueError(
             "X must be a pandas DataFrame with at least one row, whose columns name what was "

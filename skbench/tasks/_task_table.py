@@ -14,12 +14,12 @@ class TaskTable(NamedTuple):
     z: np.ndarray  # (n_models, n_tasks), as are sigma2 and n where given
     sigma2: np.ndarray | None
     n: np.ndarray | None
-    models: pd.Index  # in order of appearance
+    models: pd.Index  # sorted
     tasks: pd.Index  # a MultiIndex of category and task where the tasks have categories
 
 
-def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category")):
-    """Arrange one row per (model, task) as a grid, and refuse gaps in it."""
+def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"), sort=True):
+    """Arrange one row per (model, task) as a grid, sorted so that draws do not follow the rows."""
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
     frame = as_frame(X)
     model, task, category = columns
@@ -36,8 +36,8 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"))
             f"Model {twice[0]!r} has several rows for task {twice[1]!r}. Keep one row per model "
             "and task; runs of the same model are for RepeatedRuns."
         )
-    rows, models = labels.get_level_values(0).factorize()
-    columns, tasks = labels.get_level_values(1).factorize()
+    rows, models = labels.get_level_values(0).factorize(sort=sort)
+    columns, tasks = labels.get_level_values(1).factorize(sort=sort)
     models, tasks = models.rename("model"), tasks.rename("task")
 
     def arranged(column):
@@ -68,7 +68,10 @@ def as_frame(X):
             f"X must be a dataframe with the columns model and task, got {type(X).__name__}."
         )
     levels = [name for name in X.index.names if name is not None and name not in X.columns]
-    return X.assign(**{name: X.index.get_level_values(name) for name in levels})
+    X = X.assign(**{name: X.index.get_level_values(name) for name in levels})
+    # Categories are sorted as their values are.
+    kinds = {name: of for name, of in X.dtypes.items() if isinstance(of, pd.CategoricalDtype)}
+    return X.astype({name: of.categories.dtype for name, of in kinds.items()})
 
 
 def known_category(category, columns):

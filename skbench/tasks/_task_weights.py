@@ -52,23 +52,29 @@ def _names_categories(weights, tasks):
 
 
 def per_task(values, tasks, name):
-    """A number per task, from the ways to say it."""
-    if hasattr(values, "keys"):
-        own = tasks.get_level_values(-1) if tasks.nlevels > 1 else tasks
-        require_columns(own, values.keys(), what="The list of tasks")
-        require_columns(values.keys(), own, what=name)
-        values = [values[key] for key in own]
-    column = np.asarray(values, dtype=float)
-    if column.ndim == 0 and name == "bounds":
-        column = np.full(len(tasks), float(column))
-    if column.shape != (len(tasks),):
-        raise ValueError(f"{name} has shape {column.shape}, but there are {len(tasks)} tasks.")
+    """A number per task, from a dict or Series by task, or one number for all."""
+    if np.ndim(values) == 0 and not hasattr(values, "keys"):
+        values = dict.fromkeys(own_names(tasks), values)
+    if not hasattr(values, "keys"):
+        raise ValueError(
+            f"{name} must be a dict or Series by task: numbers without names would go by the order "
+            f"of the tasks. Pass {name}=dict(zip(tasks, numbers))."
+        )
+    own = own_names(tasks)
+    require_columns(own, values.keys(), what="The list of tasks")
+    require_columns(values.keys(), own, what=name)
+    column = np.array([values[key] for key in own], dtype=float)
     if not np.isfinite(column).all():
         first = int(np.argmax(~np.isfinite(column)))
         raise ValueError(
             f"{name} must be finite, but {task_name(tasks, first)!r} has {column[first]:g}."
         )
     return column
+
+
+def own_names(tasks):
+    """Names of the tasks, without their categories."""
+    return tasks.get_level_values(-1) if tasks.nlevels > 1 else tasks
 
 
 def cells(found, models, tasks):

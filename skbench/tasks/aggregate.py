@@ -35,7 +35,7 @@ def aggregate(
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
         Draws of the task scores. A bootstrap is gone through in batches, without holding all
         of its draws.
-    weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
+    weights : None, "category", dict or Series, default=None
         None weighs all tasks alike; "category" all categories alike, and the tasks within each
         alike. A dict or Series gives the weight of every task, or of every category, which its
         tasks share. Weights are at least 0 and sum to 1.
@@ -97,8 +97,8 @@ def normalize_scores(
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
         Draws of the task scores; those of a bootstrap must fit into memory.
     bounds : tuple (low, high) or "bootstrap"
-        What counts as 0 and as 1: two numbers, or dicts, Series or arrays with one
-        number per task, such as chance level and a perfect score. "bootstrap" takes
+        What counts as 0 and as 1: two numbers, or dicts or Series with one number
+        per task, such as chance level and a perfect score. "bootstrap" takes
         the smallest and largest draw of all models on the task.
 
     Returns

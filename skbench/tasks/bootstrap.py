@@ -64,7 +64,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     Attributes
     ----------
     models_, labels_ : pandas.Index of length n_models
-        In order of appearance; sorted after `fit_items`.
+        Sorted.
     tasks_ : pandas.Index of length n_tasks
         In the same order; a MultiIndex of category and task where there are categories.
     score_ : ndarray of shape (n_models, n_tasks)

@@ -58,7 +58,7 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
     Attributes
     ----------
     models_, tasks_ : pandas.Index
-        In order of appearance.
+        Sorted.
     labels_ : pandas.Index of length n_models
         The models, as `estimate` has them.
     value_ : ndarray of shape (n_models, n_tasks)

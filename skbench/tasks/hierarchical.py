@@ -60,9 +60,9 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     Attributes
     ----------
     models_, labels_ : pandas.Index of length n_models
-        In order of appearance.
+        Sorted.
     tasks_ : pandas.Index of length n_tasks
-        In order of appearance; a MultiIndex of category and task where X has categories.
+        Sorted; a MultiIndex of category and task where X has categories.
     labels : tuple
         ``(models_, tasks_)``.
     k_, n_ : ndarray of shape (n_models, n_tasks)

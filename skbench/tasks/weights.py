@@ -148,7 +148,7 @@ class WeightSimplex(BaseEstimator):
         UserWarning
             If a sampling variance is 0.
         """
-        table = task_table(X, y, sigma2, n)
+        table = task_table(X, y, sigma2, n, sort=False)
         codes, names = task_categories(table.tasks)
         chosen = self._corners(names)
         share = category_weights(codes, np.eye(len(names))[chosen])

@@ -44,13 +44,6 @@ def test_all_items_asked_is_the_mean(bank, new):
     assert model.estimate(by="model").value[0] == pytest.approx(new["score"].mean())
 
 
-def test_polars_gives_the_same(bank, new):
-    pl = pytest.importorskip("polars")
-    asked = new.groupby("topic").sample(8, random_state=0)
-    other = UnitLevelModel(bank).fit(pl.from_pandas(asked[COLUMNS]), asked["score"].to_numpy())
-    assert np.array_equal(other.estimate().value, fitted(bank, asked).estimate().value)
-
-
 def test_the_whole_is_made_of_the_topics(bank, new):
     asked = new.groupby("topic").sample(8, random_state=0)
     model = fitted(bank, asked, sampled="not random")

@@ -136,12 +136,6 @@ def test_unknown_interval():
         fitted("bca", [0.7], [10])
 
 
-def test_bounds_shift_and_scale():
-    unit = fitted("bounded", [0.3], [10]).estimate()
-    percent = fitted("bounded", [30.0], [10], bounds=(0, 100)).estimate()
-    np.testing.assert_allclose(percent.low, 100 * unit.low)
-
-
 def test_scores_outside_the_bounds_are_refused():
     with pytest.raises(
         ValueError, match="outside bounds from 0 to 1, such as 36.9. Pass the range"

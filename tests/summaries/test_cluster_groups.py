@@ -78,19 +78,6 @@ def test_engines_and_seeds_agree():
     pd.testing.assert_series_equal(first.silhouette, again.silhouette)
 
 
-def test_row_order_changes_nothing():
-    items, _ = blobs([20, 20, 20], spread=2.0)
-    shuffled = items.sample(frac=1, random_state=0)
-    labels = [
-        pd.Series(
-            cluster_items(rows, ["x", "y", "z"], n_clusters=[2, 3], random_state=1).labels,
-            rows.index,
-        )
-        for rows in (items, shuffled)
-    ]
-    assert labels[0].equals(labels[1].sort_index())
-
-
 def test_equal_items_make_one_topic():
     items = pd.DataFrame({"x": [1.0, 1.0, 1.0], "text": ["same", "same", "same"]})
     with pytest.raises(ValueError):

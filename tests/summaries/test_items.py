@@ -221,48 +221,6 @@ def test_clusters_of_one_item_change_nothing(items, fraction):
     assert same.outcome == ("binomial" if fraction == 1 else "continuous")
 
 
-@pytest.mark.parametrize("engine", [pl.from_pandas, lambda f: pl.from_pandas(f).lazy()])
-@pytest.mark.parametrize("cluster", [None, "item"])
-def test_polars_gives_the_same(items, engine, cluster):
-    pandas, polars = (
-        summarize_items(
-            frame,
-            ["model", "topic"],
-            score="confidence",
-            features=["confidence"],
-            cluster=cluster,
-        )
-        for frame in (items, engine(items))
-    )
-    assert pandas.labels.equals(polars.labels)
-    np.testing.assert_allclose(polars.sigma2, pandas.sigma2, rtol=1e-12)
-    pd.testing.assert_frame_equal(pandas.X, polars.X, check_dtype=False)
-    np.testing.assert_array_equal(pandas.groups, polars.groups)
-
-
-def test_categories_and_booleans(items):
-    typed = items.assign(topic=items["topic"].astype("category"), score=items["score"] == 1)
-    typed["topic"] = typed["topic"].cat.add_categories("unused")
-    g, expected = (summarize_items(frame, ["model", "topic"]) for frame in (typed, items))
-    assert g.labels.tolist() == expected.labels.tolist()
-    np.testing.assert_array_equal(g.sigma2, expected.sigma2)
-
-
-def test_row_order_does_not_matter(items):
-    g = summarize_items(items, ["model", "topic"], features="confidence")
-    h = summarize_items(
-        items.sample(frac=1, random_state=1), ["model", "topic"], features="confidence"
-    )
-    pd.testing.assert_frame_equal(g.to_frame(), h.to_frame())
-    pd.testing.assert_frame_equal(g.X, h.X)
-
-
-def test_items_stay_as_they_were(items):
-    before = items.copy()
-    summarize_items(items, ["model", "topic"], features=["confidence"])
-    pd.testing.assert_frame_equal(items, before)
-
-
 def test_features_from_a_table(items):
     table = pd.DataFrame({"topic": ["geo", "law", "art", "bio"], "length": [4.0, 1.0, 2.0, 3.0]})
     g = summarize_items(items, ["model", "topic"], features=table)

@@ -249,8 +249,11 @@ def _bisect(rejected, top):
 
 
 def _shuffled(codes, rng):
-    """Order that sorts by group and is random within groups."""
-    return np.lexsort((rng.random(codes.size), codes))
+    """Order that sorts by group and is random within groups, whatever other groups there are."""
+    place = np.empty(codes.size, dtype=int)
+    order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
+    place[order] = np.arange(codes.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.lexsort((rng.random(sizes.max(initial=0))[place], codes))
 
 
 def _batches_of_like_size(sizes):

@@ -118,7 +118,7 @@ def test_seldom_worse_than_the_safest():
 
 def test_choice_is_fitted_on_everything():
     data = make_items(4, 30, 10, random_state=0)
-    candidates = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), random_state=3)}
+    candidates = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2, random_state=3)}
     found = compare_estimators(
         candidates,
         data.items,

@@ -119,7 +119,7 @@ def test_critical_value_attains_its_level(level):
 
 
 def test_monotone():
-    m2 = np.sort(spread_m2(150, 1e-6, 1e5))
+    m2 = np.sort(spread_m2(60, 1e-6, 1e5))
     values = np.array([[cva(m2, k, level) for k in KURTOSES] for level in LEVELS])
     for axis in range(3):
         # Rounding is all that may turn the order; kurtosis need not matter at all.

@@ -79,21 +79,6 @@ def check_option(name, value, options):
         raise ValueError(f"{name} must be one of {sorted(options)}, got {value!r}.")
 
 
-def check_confidence_level(confidence_level):
-    """Refuse a level outside (0, 1); 95 is the usual slip for 0.95."""
-    if not isinstance(confidence_level, numbers.Real) or not 0 < confidence_level < 1:
-        raise ValueError(
-            f"confidence_level must be strictly between 0 and 1, got {confidence_level!r}. "
-            "Write 0.95 for 95%."
-        )
-
-
-def check_whole(name, value, least=1):
-    """Refuse what is no whole number of at least 1, or another least one."""
-    if not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-
-
 def check_same_index(**arrays):
     """Refuse arrays whose rows do not belong together: the one rule for what stands beside X.
 
@@ -168,19 +153,19 @@ def _refuse_no_rows(name, values):
 def check_named(what, names, labels=None):
     """Names of models, topics or groups as one column; none missing, and none a list.
 
-    Rows without a name would join rows of others.
+    Rows without a name would join rows of others. Names of several parts are tuples.
     """
-    names = names.to_frame() if isinstance(names, pd.MultiIndex) else names
     if isinstance(names, pd.DataFrame) and names.shape[1] > 1:
-        for at in range(names.shape[1]):
-            check_named(what, names.iloc[:, at], labels)
-        return pd.MultiIndex.from_frame(names).to_numpy()
+        names = pd.MultiIndex.from_frame(names)
     names = one_column(what, names)
 
     def row(at):
         return at if labels is None or at >= len(labels) else plain(labels[at])
 
     missing = np.asarray(pd.isna(names))
+    if names.dtype == object:
+        tuples = (name if isinstance(name, tuple) else () for name in names)
+        missing |= [any(pd.isna(part) is True for part in name) for name in tuples]
     if missing.any():
         raise ValueError(
             f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
@@ -281,14 +266,26 @@ def check_sizes(n, labels):
     return sizes
 
 
+def refuse_repeats(what, names):
+    """Refuse labels of which one comes twice."""
+    if names.has_duplicates:
+        twice = plain(names[names.duplicated()][0])
+        raise ValueError(f"{what} has several entries for {twice!r}. Pass one per label.")
+
+
+def numbers_by_topic(what, values):
+    """Finite numbers of a Series or dict by topic, as a Series."""
+    given = pd.Series(values)
+    refuse_repeats(what, given.index)
+    return pd.Series(check_column(what, given, given.index, unit="topic"), given.index)
+
+
 def check_population(population, n, labels):
     """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
     if isinstance(population, pd.Series):
         names = population.index
         own = names.equals(labels) or names.name not in labels.names
-        if names.has_duplicates:
-            twice = names[names.duplicated()][0]
-            raise ValueError(f"population has several entries for {twice!r}. Pass one per label.")
+        refuse_repeats("population", names)
         if own and names.nlevels < labels.nlevels:
             raise ValueError(
                 "population has an entry per label, but its index is not named by one of: "
@@ -308,16 +305,6 @@ def check_population(population, n, labels):
     return sizes
 
 
-def check_unit_interval(name, values, why):
-    """Refuse values outside [0, 1], and say what needs them there."""
-    outside = (values < 0) | (values > 1)
-    if np.any(outside):
-        raise ValueError(
-            f"{name} must be between 0 and 1 {why}, but "
-            f"{int(outside.sum())} of {len(values)} are not, such as {values[outside][0]:g}."
-        )
-
-
 def are_counts(z, n):
     """Whether every `z * n` is a whole number of successes: binary scores."""
     if n is None or np.any((z < 0) | (z > 1)):
@@ -334,33 +321,6 @@ def check_bank(bank):
             "ItemBank().fit(past), or read a saved one with ItemBank.load(path)."
         )
     check_is_fitted(bank)
-
-
-def named_estimators(estimators):
-    """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
-    if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
-        estimators = {type(estimators).__name__.lower(): estimators}
-    if isinstance(estimators, dict):
-        estimators = list(estimators.items())
-    if not are_named(estimators):
-        raise TypeError(
-            "estimators must be a dict of names and estimators, or a list of such pairs, as in "
-            f'[("direct", DirectEstimator()), ...], got {type(estimators).__name__}.'
-        )
-    if not estimators:
-        raise ValueError("estimators is empty: there are no estimators. Pass at least one.")
-    names = [name for name, _ in estimators]
-    if len(set(names)) < len(names):
-        raise ValueError(f"Each estimator needs a name of its own, got {names}.")
-    return dict(estimators)
-
-
-def are_named(estimators):
-    """Whether these are pairs of names and estimators."""
-    return isinstance(estimators, list | tuple) and all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        for pair in estimators
-    )
 
 
 def check_by(by):
@@ -401,15 +361,6 @@ def require_columns(frame_columns, wanted, what="items"):
         )
 
 
-def is_number(value):
-    """Whether a value reads as a number."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def _refuse(bad, name, word, column, labels, remedy="", unit="group"):
     if np.any(bad):
         first = int(np.argmax(bad))
@@ -445,10 +396,11 @@ def of_one_type(labels):
         return labels
     if labels.dropna().map(type).nunique() < 2:
         return labels
-    return labels.astype(object).map(_as_text, na_action="ignore")
+    return labels.astype(object).map(as_text, na_action="ignore")
 
 
-def _as_text(label):
+def as_text(label):
+    """A label as text, the same for whole numbers of all types."""
     whole = isinstance(label, float | np.floating) and label.is_integer()
     return str(int(label) if whole else label)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, plain, require_columns
+from skbench._checks import numbers_by_topic, plain, require_columns
 from skbench.bank._rows import positions_and_topics
 
 
@@ -42,8 +42,7 @@ def population_of(estimator, population):
         return Population(whole, np.zeros(len(topics)), bank.topic_codes_, topics)
     if isinstance(population, pd.DataFrame):
         return _from_items(estimator, population, topics)
-    given = pd.Series(population)
-    sizes = pd.Series(check_column("population", given, given.index, unit="topic"), given.index)
+    sizes = numbers_by_topic("population", population)
     _refuse_unknown(sizes.index, topics)
     wrong = (sizes < 0) | (sizes != np.round(sizes))
     if wrong.any():

@@ -358,7 +358,7 @@ class UnitLevelModel(BaseEstimator):
         """A hint if the bank has unknown ids under another topic or spelling."""
         known = set(map(str, self.bank.items_["item"]))
         if any(str(item) in known for item in items):
-            return " It has some of these ids under other topics: are topics named as there?"
+            return " Some of these ids are there under other topics, or as numbers or text."
         short = {item.lstrip("0") for item in known}
         if any(str(item).lstrip("0") in short for item in items):
             return " Some of these ids differ from its own in leading zeros alone."

@@ -9,6 +9,7 @@ import pandas as pd
 
 from skbench._numbers import number, score_form
 from skbench.containers import Estimate
+from skbench.stats.intervals.moments import divided
 
 POWER = 0.8  # at which `items_needed` is counted
 
@@ -74,7 +75,7 @@ class ModelComparison:
     @property
     def variance_reduction(self) -> np.ndarray:
         """Share of the unpaired variance that pairing saves; negative if it costs."""
-        return 1 - (self.estimate.standard_error / self.unpaired_standard_error) ** 2
+        return 1 - divided(self.estimate.standard_error, self.unpaired_standard_error) ** 2
 
     def to_frame(self) -> pd.DataFrame:
         """One row per comparison, indexed by the two models and the group."""

@@ -226,6 +226,6 @@ def _remarks(found, table, shared, delta, margin, relative):
         yield f"{left_out} items that one model alone answered are left out."
     if found["standard_error"][0] == 0 and math.isnan(found["low"][0]):
         yield (
-            "The models differ by the same amount on every item: nothing tells how far they "
-            "would differ on others."
+            "The models differ by the same amount on every item, but for rounding: nothing tells "
+            "how far they would differ on others."
         )

@@ -26,7 +26,7 @@ def skewed(table, fields):
 
 def has_no_spread(table, fields):
     """Whether differences are alike on all items, but for rounding."""
-    return fields["variance"] <= table.rounding**2
+    return np.isfinite(fields["df"]) & ~(fields["variance"] > table.rounding**2)
 
 
 def warn_of_pairs(table, pairs, fields, labels):
@@ -36,8 +36,8 @@ def warn_of_pairs(table, pairs, fields, labels):
     two = len(table.models) == 2
     present = np.array([np.isfinite(fit.mean).all() for fit in pairs.fits])
     absent = unknown & (np.tile(~present, len(labels) // len(present)))
-    linked = np.isfinite(fields["variance"])
-    one_cluster = related & ~unknown & ~linked
+    alike = has_no_spread(table, fields)
+    one_cluster = related & ~unknown & ~alike & np.isnan(fields["variance"])
     few = "are in one cluster" if table.is_clustered else "share or are linked by a single item"
     cases = [
         (absent, "lack the answers of one model: the difference is unknown (nan)"),
@@ -48,8 +48,9 @@ def warn_of_pairs(table, pairs, fields, labels):
         (~related & ~unknown, "share no items: their variances are added (unpaired)"),
         (one_cluster, f"{few}: the standard error is unknown (nan)"),
         (
-            has_no_spread(table, fields) & linked,
-            "differ by the same amount on every item: the standard error is unknown (nan)",
+            related & alike,
+            "differ by the same amount on every item, but for rounding: the standard error is "
+            "unknown (nan)",
         ),
     ]
     for affected, what in [*cases, (skewed(table, fields), SKEWED)]:

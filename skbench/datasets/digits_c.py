@@ -196,7 +196,7 @@ def sample_items(
     pair = keys.groupby(names, sort=True).ngroup().to_numpy()
     # Codes are sorted by topic and id, so the draw is blind to the order of rows.
     _, first_row = np.unique(pair, return_index=True)
-    topics = items[topic].iloc[first_row].reset_index(drop=True)
+    topics = keys[topic].iloc[first_row].reset_index(drop=True)
     sizes = topics.groupby(topics, observed=True, sort=False).size()
     if sizes.min() < n_per_topic:
         raise ValueError(

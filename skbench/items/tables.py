@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, listed, plain, require_columns
+from skbench._checks import listed, numbers_by_topic, plain, require_columns
 from skbench._warnings import warn
 from skbench.items.ranges import bounds_of, scale_in_words
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected, with_item_key
@@ -195,8 +195,7 @@ def _sizes_of(groups, population):
             f"population={population} is one number, and there are {len(groups)} topics: pass a "
             "number for each, as a dict or Series by topic."
         )
-    given = pd.Series(population)
-    sizes = pd.Series(check_column("population", given, given.index, unit="topic"), given.index)
+    sizes = numbers_by_topic("population", population)
     lacking = groups[~groups.isin(sizes.index)]
     if len(lacking):
         raise ValueError(f"population has no number for {plain(lacking[0])!r}.")
@@ -223,15 +222,26 @@ def _in_words(keys, labels):
 
 
 def _warn_of_same_items(scores, items):
-    """Warn of ids that have the same scores in all of their topics, as copies of an item have."""
+    """Warn of topics that look to be no part of an item's name."""
     code, ids = items.get_level_values(-1).factorize()
     first = np.unique(code, return_index=True)[1]
     several = np.bincount(code) > 1
-    own, others = scores[first[code]], scores
-    alike = np.all((own == others) | (np.isnan(own) & np.isnan(others)))
+    if not several.any():
+        return
+    example, missing = plain(ids[several][0]), np.isnan(scores)
+    answers = np.zeros((len(ids), scores.shape[1]), dtype=int)
+    np.add.at(answers, code, ~missing)
+    if answers.max() == 1:  # else an id has several topics in one model
+        warn(
+            f"{several.sum()} ids, such as {example!r}, have another topic in one model than in "
+            "another, and count as different items. Give an item one topic in all models. Or pass "
+            "topic=None if topics are no part of its name."
+        )
+    own = scores[first[code]]
+    alike = np.all((own == scores) | (np.isnan(own) & missing))
     if alike and several.sum() >= _FEWEST_COPIES and len(np.unique(own[several[code]], axis=0)) > 1:
         warn(
-            f"{several.sum()} ids, such as {plain(ids[several][0])!r}, have the same scores in all "
+            f"{several.sum()} ids, such as {example!r}, have the same scores in all "
             "of their topics: items that are listed under several topics count several times. "
             "Leave out all but one row of each."
         )

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, plain, require_columns
+from skbench._checks import check_option, plain, refuse_repeats, require_columns
 from skbench.stats.scales.aggregation import category_weights
 
 _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
@@ -60,6 +60,7 @@ def per_task(values, tasks, name):
             f"{name} must be a dict or Series by task: numbers without names would go by the order "
             f"of the tasks. Pass {name}=dict(zip(tasks, numbers))."
         )
+    refuse_repeats(name, pd.Index(values.keys()))
     own = own_names(tasks)
     require_columns(own, values.keys(), what="The list of tasks")
     require_columns(values.keys(), own, what=name)

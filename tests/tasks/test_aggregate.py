@@ -334,61 +334,36 @@ def test_errors_of_weights(draws, weights):
         rank_models(draws, weights=weights)
 
 
-def test_errors_of_categories(draws):
-    plain = Draws(draws.values, (MODELS, TASKS.droplevel(0)), "bootstrap")
-    for call in (lambda: aggregate(plain, "category"), lambda: aggregate(plain, by="category")):
-        with pytest.raises(ValueError):
-            call()
+def without_categories(draws):
+    return Draws(draws.values, (MODELS, TASKS.droplevel(0)), "bootstrap")
 
 
 @pytest.mark.parametrize(
-    "bounds",
+    ("call", "error"),
     [
-        (0.5, 0.5),
-        ({"law": 0.1}, 1),
-        ([0, 0, 0, 0], 1),
-        ({"law": 0, "art": 0, "sort": 2, "add": 0}, 1),
-        (0, np.inf),
+        (lambda d: aggregate(without_categories(d), by="category"), ValueError),
+        (lambda d: aggregate(without_categories(d), "category"), ValueError),
+        (lambda d: aggregate(d, "category", by="category"), ValueError),
+        (lambda d: aggregate(aggregate(d)), TypeError),
+        (lambda d: normalize_scores(d, (0.5, 0.5)), ValueError),
+        (lambda d: normalize_scores(d, ({"law": 0.1}, 1)), ValueError),
+        (lambda d: normalize_scores(d, ([0, 0, 0, 0], 1)), ValueError),
+        (lambda d: normalize_scores(d, (dict(law=0, art=0, sort=2, add=0), 1)), ValueError),
+        (lambda d: normalize_scores(d, (0, np.inf)), ValueError),
+        (lambda d: differences(aggregate(d), [("ada", "dan")]), ValueError),
+        (lambda d: differences(aggregate(d), [("ada", "ada")]), ValueError),
+        (lambda d: differences(aggregate(d), [("ada", "bob", "cyd")]), ValueError),
+        (lambda d: differences(aggregate(d), []), ValueError),
+        (lambda d: differences(one_axis(d.values[:, :1, 0])), ValueError),
+        (lambda d: differences(d), TypeError),
+        (
+            lambda d: rank_models(Draws(d.values - 0.5, d.labels, d.kind), "geometric mean"),
+            ValueError,
+        ),
+        (lambda d: rank_probabilities(aggregate(d)), ValueError),
+        (lambda d: rank_probabilities(rank_models(d, "average rank")), ValueError),
     ],
 )
-def test_errors_of_bounds(draws, bounds):
-    with pytest.raises(ValueError):
-        normalize_scores(draws, bounds)
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        [("ada", "dan")],
-        [("ada", "ada")],
-        [("ada", "bob", "cyd")],
-        [],
-    ],
-)
-def test_errors_of_pairs(draws, pairs):
-    with pytest.raises(ValueError):
-        differences(aggregate(draws), pairs)
-
-
-def test_one_model_has_no_pair(draws):
-    with pytest.raises(ValueError):
-        differences(one_axis(draws.values[:, :1, 0]))
-
-
-def test_errors_of_kinds_of_input(draws):
-    with pytest.raises(TypeError):
-        differences(draws)
-    with pytest.raises(TypeError):
-        aggregate(aggregate(draws))
-
-
-def test_errors_of_ranks(draws):
-    shifted = Draws(draws.values - 0.5, draws.labels, "bootstrap")
-    with pytest.raises(ValueError):
-        rank_models(shifted, "geometric mean")
-    with pytest.raises(ValueError):
-        aggregate(draws, "category", by="category")
-    with pytest.raises(ValueError):
-        rank_probabilities(aggregate(draws))
-    with pytest.raises(ValueError):
-        rank_probabilities(rank_models(draws, "average rank"))
+def test_errors(draws, call, error):
+    with pytest.raises(error):
+        call(draws)

@@ -62,9 +62,10 @@ def file_option(name, help_text, metavar=None, suffixes=()):
     return click.option(name, type=Output(suffixes), metavar=metavar, help=help_text)
 
 
-def number_option(name, help_text, kind=None):
+def number_option(name, help_text, kind=None, default=None):
     """An option that takes a number, a whole one above 0 unless told otherwise."""
-    return click.option(name, type=kind or click.IntRange(1), help=help_text)
+    kind = kind or click.IntRange(1)
+    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
 
 
 class Percent(float):
@@ -142,12 +143,7 @@ _READING = (
     click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
     click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
 )
-level_option = click.option(
-    "--confidence-level",
-    type=Share(0, 1),
-    default=0.95,
-    show_default=True,
-)
+level_option = number_option("--confidence-level", None, Share(0, 1), 0.95)
 bounds_option = click.option(
     "--bounds",
     type=Share(),
@@ -182,7 +178,7 @@ population_option = click.option(
 features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
 )
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+seed_option = number_option("--seed", None, click.IntRange(0), 0)
 _PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).", suffixes=_PICTURES)
 _MISSING = choice_option(

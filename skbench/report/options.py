@@ -3,6 +3,7 @@
 import math
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -153,6 +154,16 @@ bounds_option = click.option(
 )
 
 
+class Size(NamedTuple):
+    """A number of items of a topic, or None for all items."""
+
+    topic: str | None
+    n: int
+
+    def __str__(self):
+        return str(self.n) if self.topic is None else f"{self.topic}={self.n}"
+
+
 class Sizes(click.ParamType):
     """A number of items, or TOPIC=N."""
 
@@ -165,7 +176,7 @@ class Sizes(click.ParamType):
         topic, equals, number = value.rpartition("=")
         if not number.isdigit() or int(number) == 0:
             self.fail(f"{value!r} is no number of items: pass N, or TOPIC=N for each topic.")
-        return (topic if equals else None), int(number)
+        return Size(topic if equals else None, int(number))
 
 
 population_option = click.option(

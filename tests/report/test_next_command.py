@@ -134,3 +134,23 @@ def test_scores_deep_in_records(form, written):
     assert pasted(commands[-1]).exit_code == 0
     other = pasted(f"{commands[-1]} --score scores.f1 --json")
     assert other.exit_code == 0 and json.loads(other.stdout)["score"] == "scores.f1"
+
+
+def test_options_and_arguments_of_a_suggestion_are_as_typed(tmp_path):
+    table = {
+        "model": list("aabb"),
+        "topic": "law",
+        "item": [1, 2, 1, 2],
+        "w1": 1,
+        "w2": [0, 1, 1, 0],
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "r.csv", index=False)
+    compare = import_module("skbench.report.compare").compare
+    sizes = ["--population", "law=3", "--bounds", 0, 1]
+    (command, *_) = [
+        line
+        for line in run(compare, tmp_path / "r.csv", "--by", "topic", *sizes).output.splitlines()
+        if line.startswith("skbench compare")
+    ]
+    assert "None" not in command and "--population law=3" in command
+    assert pasted(command).exit_code == 0

@@ -51,10 +51,10 @@ def vtab(rows):
 
 @pytest.fixture(scope="module")
 def hundreds(rows):
-    """A hundred bootstraps of 100 draws each, normalized by their own bounds as the paper does."""
+    """Two hundred bootstraps of 100 draws each, normalized by their own bounds as the paper does."""
     fitted = [
         TaskBootstrap(100, random_state=seed).fit(rows, rows["k"] / rows["n"], n=rows["n"])
-        for seed in range(100)
+        for seed in range(200)
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,7 +118,7 @@ def test_table_9(hundreds, gold_folder, column):
     expected = printed[[f"{column}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
     if column == "overall":
         np.testing.assert_allclose(ours.mean(axis=0)[:, 0], expected[:, 0], atol=0.25)
-    # Within what one bootstrap of 100 draws differs from the mean of a hundred, and rounding.
+    # Within what one bootstrap of 100 draws differs from the mean of all, and rounding.
     assert np.all(np.abs(expected - ours.mean(axis=0)) < 4 * ours.std(axis=0) + 0.05)
 
 

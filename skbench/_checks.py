@@ -79,21 +79,6 @@ def check_option(name, value, options):
         raise ValueError(f"{name} must be one of {sorted(options)}, got {value!r}.")
 
 
-def check_confidence_level(confidence_level):
-    """Refuse a level outside (0, 1); 95 is the usual slip for 0.95."""
-    if not isinstance(confidence_level, numbers.Real) or not 0 < confidence_level < 1:
-        raise ValueError(
-            f"confidence_level must be strictly between 0 and 1, got {confidence_level!r}. "
-            "Write 0.95 for 95%."
-        )
-
-
-def check_whole(name, value, least=1):
-    """Refuse what is no whole number of at least 1, or another least one."""
-    if not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-
-
 def check_same_index(**arrays):
     """Refuse arrays whose rows do not belong together: the one rule for what stands beside X.
 
@@ -320,16 +305,6 @@ def check_population(population, n, labels):
     return sizes
 
 
-def check_unit_interval(name, values, why):
-    """Refuse values outside [0, 1], and say what needs them there."""
-    outside = (values < 0) | (values > 1)
-    if np.any(outside):
-        raise ValueError(
-            f"{name} must be between 0 and 1 {why}, but "
-            f"{int(outside.sum())} of {len(values)} are not, such as {values[outside][0]:g}."
-        )
-
-
 def are_counts(z, n):
     """Whether every `z * n` is a whole number of successes: binary scores."""
     if n is None or np.any((z < 0) | (z > 1)):
@@ -346,33 +321,6 @@ def check_bank(bank):
             "ItemBank().fit(past), or read a saved one with ItemBank.load(path)."
         )
     check_is_fitted(bank)
-
-
-def named_estimators(estimators):
-    """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
-    if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
-        estimators = {type(estimators).__name__.lower(): estimators}
-    if isinstance(estimators, dict):
-        estimators = list(estimators.items())
-    if not are_named(estimators):
-        raise TypeError(
-            "estimators must be a dict of names and estimators, or a list of such pairs, as in "
-            f'[("direct", DirectEstimator()), ...], got {type(estimators).__name__}.'
-        )
-    if not estimators:
-        raise ValueError("estimators is empty: there are no estimators. Pass at least one.")
-    names = [name for name, _ in estimators]
-    if len(set(names)) < len(names):
-        raise ValueError(f"Each estimator needs a name of its own, got {names}.")
-    return dict(estimators)
-
-
-def are_named(estimators):
-    """Whether these are pairs of names and estimators."""
-    return isinstance(estimators, list | tuple) and all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        for pair in estimators
-    )
 
 
 def check_by(by):
@@ -411,15 +359,6 @@ def require_columns(frame_columns, wanted, what="items"):
             f"{what} has no column {', '.join(map(repr, missing))}. "
             f"Its columns are: {', '.join(map(str, frame_columns))}."
         )
-
-
-def is_number(value):
-    """Whether a value reads as a number."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _refuse(bad, name, word, column, labels, remedy="", unit="group"):

@@ -50,11 +50,16 @@ def write_whole(path, text):
 def append_whole(path, text):
     """Add text, in one go, to a file that others add to; after an error what is there is cut off.
 
-    It is left if others have added to it since. Errors are those of `whole_file`.
+    Those who append in this way wait for each other. If others have added to the file since, it
+    is left. Errors are those of `whole_file`.
     """
     text = _encoded(text)
     rest = memoryview(text)
     with _named(path), _opened(path, "ab", buffering=0) as file:
+        with suppress(ImportError, OSError):  # on Windows, and where a disk has no locks
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
         try:
             while rest:  # a full disk takes a part, and tells the cause when asked again
                 rest = rest[file.write(rest) :]
@@ -76,6 +81,8 @@ def _named(path):
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be the name of a file, got {path!r}.")
     try:
+        if str(path).endswith(os.sep):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         yield
     except (OSError, ValueError) as error:
         # Of the kind of the cause, but nobody shall take a file for stdout that is read no more.
@@ -98,16 +105,18 @@ def _signals_waiting():
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in reversed(before.items()):
             signal.signal(number, handler)
-        for number in came:
+        for number in sorted(came, reverse=True):  # SIGINT last, as it raises an error here
             signal.raise_signal(number)
 
 
 @contextmanager
 def _replacing(path):
     """A new file beside a regular one, or where there is none yet, that takes its place at last."""
-    old = path.stat() if path.exists() else None
+    old = None
+    with suppress(FileNotFoundError):
+        old = path.stat()
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)

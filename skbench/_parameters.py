@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 _T = TypeVar("_T")
 LARGEST = {int: 2**63 - 1, float: 1e75}  # of 64 bits; fourth powers do not overflow
-_REAL = {int: (int, np.integer), float: (int, float, np.integer, np.floating)}
+_REAL = {int: (int, np.integer)}
+_REAL[float] = (*_REAL[int], float, np.float32, np.float16)
 _KINDS = {int: "a whole number", float: "a finite number"}
 _PLAIN = dict.fromkeys(("NativeDataFrame", "NativeLazyFrame", "NativeIbis"), "dataframe")
 _PLAIN |= {"PathLike": "path", "Callable": "function", "Mapping": "mapping", "Sequence": "sequence"}
@@ -110,7 +111,7 @@ def _checked(function, stored=False):
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
             if name in rules:
                 check(name, value, rules[name])
-        if stored:
+        if stored and args:
             check_stored(args[0])
         return function(*args, **kwargs)
 
@@ -119,7 +120,8 @@ def _checked(function, stored=False):
 
 def check_stored(estimator):
     """Refuse what the constructor of an estimator was given, where it is not what it declares."""
-    for name, rules in rules_of(inspect.unwrap(type(estimator).__init__)).items():
+    own = (kind for kind in type(estimator).__mro__ if kind.__module__.startswith("skbench."))
+    for name, rules in rules_of(inspect.unwrap(next(own).__init__)).items():
         if hasattr(estimator, name):  # subclasses of users may store less
             check(name, getattr(estimator, name), rules)
 
@@ -205,11 +207,14 @@ def _sequence_rule(rules):
 def _class_rule(kind):
     name = getattr(kind, "__name__", str(kind))
     name = _PLAIN.get(name, name)
-    words = f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
-    own = getattr(kind, "__module__", "").startswith(("skbench.", "numpy.random"))
-    if own and getattr(kind, "_is_runtime_protocol", not getattr(kind, "_is_protocol", False)):
-        return Rule(lambda value: isinstance(value, kind), words, error=TypeError)
+    words = _with_article(name)
+    if getattr(kind, "__module__", "").startswith(("skbench.", "numpy.random")):
+        return Rule(functools.partial(_is_one, kind), words, error=TypeError)
     return Rule(None, words, error=TypeError)
+
+
+def _is_one(kind, value):
+    return isinstance(value, kind) and not isinstance(value, type)
 
 
 def _is_among(options, value):
@@ -228,8 +233,17 @@ def _either(rules):
 
 def _shown(value):
     value = value.item() if isinstance(value, np.generic) else value
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # of users; or a number of too many digits
+        text = "\n"
+    if "\n" in text:
+        return _with_article(type(value).__name__)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _with_article(name):
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 def _listed(options):

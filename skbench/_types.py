@@ -14,6 +14,7 @@ from skbench._parameters import Ends, Range, checked
 __all__ = ["checked"]
 
 
+@runtime_checkable
 class Estimator(Protocol):
     """What learns from a table: an estimator of groups or rows, a regressor, a pipeline."""
 
@@ -21,6 +22,7 @@ class Estimator(Protocol):
         """Learn from the rows of X."""
 
 
+@runtime_checkable
 class Transformer(Protocol):
     """What makes numbers of texts, or other numbers of numbers."""
 
@@ -28,6 +30,7 @@ class Transformer(Protocol):
         """Learn from the rows of X and transform them."""
 
 
+@runtime_checkable
 class Splitter(Protocol):
     """What makes folds."""
 
@@ -35,6 +38,7 @@ class Splitter(Protocol):
         """Yield the rows to learn from and the rows to test on, fold by fold."""
 
 
+@runtime_checkable
 class Study(Protocol):
     """A study that has been run."""
 
@@ -98,6 +102,7 @@ class ReadOptions(TypedDict, total=False):
     n_jobs: int | None
 
 
+@runtime_checkable
 class Distribution(Protocol):
     """A frozen distribution of scipy."""
 
@@ -113,6 +118,7 @@ class Bank(Protocol):
         """Draws of all models' scores on all items."""
 
 
+@runtime_checkable
 class RankSets(Protocol):
     """Sets of the ranks that models may have, as `rank_confidence_sets` gives them."""
 

@@ -55,10 +55,8 @@ def test_summary_without_features_has_a_constant():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"z": [0.5]}, "z has 1 entries, but labels has 2 rows"),
         ({"sampling": Sampling(items_shared=True)}, "items_shared=True, but groups.* are missing"),
         ({"groups": ["a", "b"], "sampling": Sampling()}, "items_shared=False, but .* are given"),
-        ({"X": pd.DataFrame({"a": [1]})}, "X has 1 entries, but labels has 2 rows"),
     ],
 )
 def test_summary_refuses(changed, message):

@@ -20,7 +20,7 @@ import pytest
 from report.commands import run
 
 from skbench import ItemBank, SequentialMean
-from skbench._files import append_whole, write_whole
+from skbench._files import append_whole, whole_file, write_whole
 from skbench.report import page
 from skbench.report.cli import main
 
@@ -192,6 +192,7 @@ def folder_of_others():
     with tempfile.TemporaryDirectory() as name:
         folder, root = Path(name), os.geteuid() == 0
         write_whole(folder / "old", "old")
+        (folder / "loop").symlink_to("loop")
         os.chmod(folder, 0o555)
         if root:
             os.seteuid(65534)
@@ -206,6 +207,8 @@ def folder_of_others():
 @pytest.mark.parametrize("write", [BANKS[0].save, lambda path: write_whole(path, "new")])
 def test_what_cannot_be_written_is_told(write, folder_of_others):
     cases = {
+        folder_of_others / "loop": "symbolic links",
+        f"{folder_of_others}/new/": "Is a directory",
         folder_of_others / "old": "Permission denied",
         folder_of_others / "new": "Permission denied",
         "/dev/full": "No space left on device",
@@ -215,7 +218,7 @@ def test_what_cannot_be_written_is_told(write, folder_of_others):
         os.sep: "Is a directory",
         "none/x": "folder does not exist",
         "a\0b": "null",
-        3: "must be the name of a file",
+        3: "path must be ",
     }
     for path, cause in cases.items():
         with pytest.raises((OSError, ValueError, TypeError)) as error:
@@ -244,14 +247,21 @@ def test_modes_links_and_errors(write, tmp_path, monkeypatch):
     assert path.read_bytes() == old and len(os.listdir(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("others", ["", "theirs"])
-def test_what_others_added_to_a_summary_stays(others, tmp_path, monkeypatch):
+@pytest.mark.parametrize("by", ["nobody", "others", "us"])
+def test_what_others_added_to_a_summary_stays(by, tmp_path, monkeypatch):
+    """Those who append here wait for each other; behind what others add, a part is left."""
     path = tmp_path / "summary.md"
     path.write_text("old")
+    others = threading.Thread(target=append_whole, args=[path, "theirs"])
 
     def full(_):
-        with open(path, "a") as file:
-            file.write(others)
+        patch.undo()
+        if by == "us":
+            others.start()
+            others.join(0.1)
+        elif by == "others":
+            with open(path, "a") as file:
+                file.write("theirs")
         raise OSError(28, "No space left on device")
 
     append_whole(path, " new ")
@@ -259,7 +269,21 @@ def test_what_others_added_to_a_summary_stays(others, tmp_path, monkeypatch):
         patch.setattr("os.fsync", full)
         with pytest.raises(OSError, match=r"summary.md.*No space"):
             append_whole(path, "ours")
-    assert path.read_text() == "old new " + (others and f"ours{others}")
+    if by == "us":
+        others.join()
+    left = {"nobody": "", "others": "ourstheirs", "us": "theirs"}[by]
+    assert path.read_text() == "old new " + left
+
+
+def test_no_signal_that_waited_is_forgotten():
+    came, before = [], signal.signal(signal.SIGTERM, lambda *_: came.append("SIGTERM"))
+    with pytest.raises(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
+        with whole_file(f"{folder}/new"):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.raise_signal(number)
+            came.append("written")
+    signal.signal(signal.SIGTERM, before)
+    assert came == ["written", "SIGTERM"]
 
 
 @contextmanager

@@ -450,7 +450,6 @@ OF_ROWS = ("TaskBootstrap", "hierarchical", "simplex", "repeated runs", "mean ra
 ROLES |= {(name, "X"): "rows" for name in (*OF_ROWS, "Bradley-Terry", "unit level")}
 ROLES |= {("Bradley-Terry.score", "X"): "rows", ("Bradley-Terry", "y"): "anything"}
 ROLES |= {("Bradley-Terry.score", "y"): "anything"}
-COUNTS = collections.Counter()
 
 
 def role_of(name, argument):
@@ -494,24 +493,19 @@ QUICK += (
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in ALIGNED]
 )
-def test_odd_arrays(name):
+def test_odd_arrays(name, walked):
     call, arrays = ALIGNED[name]
-    right, wrong = call(**arrays), []
+    right, counts, wrong = call(**arrays), collections.Counter(), []
     for argument, good in arrays.items():
         for at, kinds in enumerate(OF_ROLE[role_of(name, argument)]):
             for kind, odd in kinds.items():
                 given = arrays | {argument: odd(good)}
                 found = verdict(call, given, right if at == 0 else None, at == 1)
-                COUNTS[found] += 1
+                counts[found] += 1
                 if found in ("raw", "accepted"):
                     wrong.append((found, argument, kind))
+    walked("arrays", **counts)
     assert not wrong, wrong
-
-
-def test_counts_of_the_walk():
-    """Printed with -s: cases, and what came of them."""
-    print(f"\n{COUNTS.total()} odd arrays: {dict(COUNTS)}")
-    assert COUNTS["raw"] == COUNTS["accepted"] == 0
 
 
 # --- groups that are odd together ----------------------------------------------------------

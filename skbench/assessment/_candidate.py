@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from threadpoolctl import ThreadpoolController
 
-from skbench._checks import check_option, named_estimators
+from skbench._checks import check_option
 from skbench._columns import with_indicators
 from skbench._random import seeded
 from skbench.containers import GUARANTEES
@@ -75,7 +75,7 @@ class Answer(NamedTuple):
 def as_candidates(estimators, variance):
     """Candidates by name, each with its sampling variance filled in."""
     candidates = {}
-    for name, given in named_estimators(estimators).items():
+    for name, given in _named(estimators).items():
         given = given if isinstance(given, Candidate) else Candidate(given)
         if not hasattr(given.estimator, "fit") or isinstance(given.estimator, type):
             raise TypeError(
@@ -95,7 +95,7 @@ def as_candidates(estimators, variance):
 
 def estimators_of_groups(estimators):
     """Estimators by name, each of which answers for the very groups it was fitted on."""
-    named = named_estimators(estimators)
+    named = _named(estimators)
     for name, estimator in named.items():
         if not hasattr(estimator, "fit_predict") or isinstance(estimator, type):
             raise TypeError(
@@ -183,3 +183,30 @@ def told(method, arguments):
     if "sampling" not in inspect.signature(method).parameters:
         arguments = {name: value for name, value in arguments.items() if name != "sampling"}
     return method(**arguments)
+
+
+def _named(estimators):
+    """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
+    if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
+        estimators = {type(estimators).__name__.lower(): estimators}
+    if isinstance(estimators, dict):
+        estimators = list(estimators.items())
+    if not _are_pairs(estimators):
+        raise TypeError(
+            "estimators must be a dict of names and estimators, or a list of such pairs, as in "
+            f'[("direct", DirectEstimator()), ...], got {type(estimators).__name__}.'
+        )
+    if not estimators:
+        raise ValueError("estimators is empty: there are no estimators. Pass at least one.")
+    names = [name for name, _ in estimators]
+    if len(set(names)) < len(names):
+        raise ValueError(f"Each estimator needs a name of its own, got {names}.")
+    return dict(estimators)
+
+
+def _are_pairs(estimators):
+    """Whether these are pairs of names and estimators."""
+    return isinstance(estimators, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        for pair in estimators
+    )

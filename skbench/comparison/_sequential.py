@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skbench._types import Bounds, Labels
+from skbench._parameters import Range
+from skbench._types import Bounds, Count, Labels, Level, Positive, checked
 from skbench.comparison._sequential_base import Sequential, SequentialResult
 from skbench.stats.sequential import betting
 
+_Chance: TypeAlias = Annotated[float, Range(0, 1, "low")]
 
+
+@checked
 class SequentialMean(Sequential):
     """A mean score, batch by batch, with an interval that is valid whenever one looks.
 
@@ -45,7 +51,8 @@ class SequentialMean(Sequential):
 
     Items are known by their ids: those passed as ``items=``, else the index of a pandas Series,
     else numbers counted on from `n_items` (also where the index is just 0, 1, 2, ...). An item
-    counts once. `save` and `load` keep the state in a file, with a hash of every id.
+    counts once. `save` and `load` keep the state in a file, with a hash of every id; a file that
+    was changed is refused.
 
     When not to use it: for a number of items fixed in advance; a usual interval is shorter.
 
@@ -64,12 +71,12 @@ class SequentialMean(Sequential):
     def __init__(
         self,
         target: float | None = None,
-        width: float | None = None,
+        width: Positive | None = None,
         *,
         bounds: Bounds = (0, 1),
-        max_items: int | None = None,
-        futility: float = 0.05,
-        confidence_level: float = 0.95,
+        max_items: Count | None = None,
+        futility: _Chance = 0.05,
+        confidence_level: Level = 0.95,
     ) -> None:
         if target is not None and width is not None:
             raise ValueError("Pass target=... or width=..., not both.")
@@ -133,6 +140,7 @@ class SequentialMean(Sequential):
         return betting.chance_of_decision(value, variance, n, n_end, self.target, level)
 
 
+@checked
 class SequentialComparison(Sequential):
     """Which of two models is better, batch by batch, valid whenever one looks.
 
@@ -185,11 +193,11 @@ class SequentialComparison(Sequential):
         self,
         names: tuple[str, str] = ("a", "b"),
         *,
-        margin: float | None = None,
+        margin: Positive | None = None,
         bounds: Bounds = (0, 1),
-        max_items: int | None = None,
-        futility: float = 0.05,
-        confidence_level: float = 0.95,
+        max_items: Count | None = None,
+        futility: _Chance = 0.05,
+        confidence_level: Level = 0.95,
     ) -> None:
         if not isinstance(names, tuple | list) or not all(isinstance(n, str) for n in names):
             raise ValueError(f"names must be those of two models, as text, got {names!r:.80}.")

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import asdict, dataclass
 from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import (
-    check_confidence_level,
-    check_same_index,
-    check_whole,
-    check_within,
-    floats,
-)
+from skbench._checks import check_same_index, check_within, floats
 from skbench._files import write_whole
 from skbench._numbers import number, score_form
-from skbench._types import Path
+from skbench._parameters import check_stored
+from skbench._types import Path, checked
 from skbench._warnings import warn
 from skbench.comparison._sequential_items import (
     Items,
@@ -86,26 +80,26 @@ class SequentialResult:
         return f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"
 
 
+@checked
 class Sequential:
     """Items that were counted, their scores by value, and the narrowest ends so far."""
 
     def _start(self):
         """Check the settings and start without items."""
-        check_confidence_level(self.confidence_level)
-        ends = floats("bounds", self.bounds)
-        if ends.shape != (2,):
-            raise ValueError(f"bounds must be a low and a higher number, got {self.bounds!r}.")
-        check_within("scores", np.empty(0), ends)
-        low, high = self.bounds = tuple(ends.tolist())
+        check_stored(self)
+        low, high = self.bounds = tuple(map(float, self.bounds))
         reach = 0.0, high - low
-        for name, within in {"target": self.bounds, "width": reach, "margin": reach}.items():
-            if getattr(self, name, None) is not None:
-                setattr(self, name, _between(name, getattr(self, name), *within))
-        if self.max_items is not None:
-            check_whole("max_items", self.max_items)
-            self.max_items = int(self.max_items)
-        if self.futility != 0:
-            self.futility = _between("futility", self.futility, 0, 1)
+        for name, (least, most) in {"target": (low, high), "width": reach, "margin": reach}.items():
+            value = getattr(self, name, None)
+            if value is None:
+                continue
+            if not least < value < most:
+                raise ValueError(
+                    f"{name} must be strictly between {least:g} and {most:g}, got {value!r}."
+                )
+            setattr(self, name, float(value))
+        self.futility, self.confidence_level = float(self.futility), float(self.confidence_level)
+        self.max_items = None if self.max_items is None else int(self.max_items)
         self._items, self._counts = Items(len(self._given)), {}
         self._ends = self._range()
         self._verdict = "undecided"
@@ -234,39 +228,17 @@ class Sequential:
     def _read(cls, text, what):
         """The object of a state; what is wrong with it is said in words."""
         try:
-            state = parsed_state(text, cls.__name__, cls._settings, len(cls._given))
-            found = cls(**{name: state[name] for name in cls._settings})
-            found._restore(**{name: state[name] for name in set(state) - set(cls._settings)})
-        except (TypeError, ValueError) as error:
+            state = parsed_state(text, cls.__name__)
+        except ValueError as error:
             raise ValueError(
                 f"{what} is no state of a run of {cls._about}: {error} Start anew without it."
             ) from error
+        found = cls(**{name: state[name] for name in cls._settings})
+        columns = list(map(np.array, state["scores"]))
+        found._items.add(state["items"], columns)
+        found._count(columns)
+        found._ends, found._verdict = tuple(state["ends"]), state["verdict"]
         return found
-
-    def _restore(self, items, scores, ends, verdict, **_):
-        """Take over what a state knows, once it fits the settings."""
-        columns = [self._checked("scores", column) for column in scores]
-        low, high = self._range()
-        if not low <= ends[0] <= ends[1] <= high:
-            raise ValueError(
-                f"its ends {ends[0]:g} and {ends[1]:g} are not in order from {low:g} to {high:g}."
-            )
-        possible = self._decisions(*ends) or ["undecided"]
-        if verdict not in possible:
-            raise ValueError(f"its verdict is {verdict!r:.40}, and its ends say {possible[0]!r}.")
-        self._items.add(items, columns)
-        self._count(columns)
-        self._ends, self._verdict = tuple(ends), verdict
 
     def __repr__(self):
         return f"{type(self).__name__}: {self.result}"
-
-
-def _between(name, value, low, high):
-    """A number strictly between two others, as a float; anything else is refused."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not low < value < high:
-        raise ValueError(
-            f"{name} must be a number strictly between {low:g} and {high:g}, got {value!r:.40}."
-        )
-    return float(value)

@@ -15,7 +15,6 @@ from skbench._checks import (
     check_labels,
     check_same_index,
     check_sizes,
-    check_unit_interval,
     check_within,
     n_rows,
     plain,
@@ -306,7 +305,12 @@ class DirectEstimator(GroupEstimator):
                 f"{_NAMES[kind]} intervals are for right and wrong answers to independent items, "
                 'but these are summaries of other scores or of clusters. Use interval="t".'
             )
-        check_unit_interval("z", z, f"for {_NAMES[kind]} intervals")
+        outside = z[(z < 0) | (z > 1)]
+        if len(outside):
+            raise ValueError(
+                f"z must be between 0 and 1 for {_NAMES[kind]} intervals, but "
+                f"{len(outside)} of {len(z)} are not, such as {outside[0]:g}."
+            )
         if not are_counts(z, n):
             first = int(np.argmax(np.abs(z * n - np.round(z * n))))
             raise ValueError(

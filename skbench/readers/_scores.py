@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench._checks import is_number, listed
+from skbench._checks import listed
 
 WORDS = {
     **dict.fromkeys("true correct right yes y pass passed c ✓ ✔ ✅".split(), 1.0),
@@ -26,8 +26,16 @@ _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 def is_score(value):
     """Whether a value of a log is a number, or a word for right or wrong."""
     if isinstance(value, str):
-        return value.lower() in WORDS or is_number(value)
+        return value.lower() in WORDS or _is_number(value)
     return isinstance(value, (bool, int, float))
+
+
+def _is_number(value):
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def is_numeric(column):

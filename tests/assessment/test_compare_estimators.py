@@ -118,7 +118,7 @@ def test_seldom_worse_than_the_safest():
 
 def test_choice_is_fitted_on_everything():
     data = make_items(4, 30, 10, random_state=0)
-    candidates = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), random_state=3)}
+    candidates = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2, random_state=3)}
     found = compare_estimators(
         candidates,
         data.items,
@@ -143,7 +143,7 @@ def test_choice_is_fitted_on_everything():
 
 def test_open_random_states_are_filled_from_the_seed():
     data = make_items(3, 20, 6, random_state=0)
-    candidates = {"SR": SyntheticRegression(Ridge()), "EB": EmpiricalBayes(Ridge())}
+    candidates = {"SR": SyntheticRegression(Ridge()), "EB": EmpiricalBayes(Ridge(), cv=2)}
     runs = [
         compare_estimators(
             candidates, data.items, ["model", "topic"], n_splits=2, random_state=seed

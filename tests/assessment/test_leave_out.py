@@ -54,8 +54,8 @@ def test_groups_own_items_make_up_for_features():
 def test_all_features_are_the_estimator_itself():
     g = linear_groups(n_groups=40)
     estimator = SyntheticRegression(LinearRegression())
-    found = leave_out_covariates(estimator, g, covariates={"none": []}, random_state=3)
-    whole = estimated_risk({"all": estimator}, g, random_state=3)
+    found = leave_out_covariates(estimator, g, covariates={"none": []}, n_splits=3, random_state=3)
+    whole = estimated_risk({"all": estimator}, g, n_splits=3, random_state=3)
     for name in ("all features", "without none"):
         assert np.array_equal(found.losses[name], whole.losses["all"])
     assert found.difference("without none", "all features") == (0, 0)
@@ -64,7 +64,7 @@ def test_all_features_are_the_estimator_itself():
 def test_leaving_out_everything_leaves_a_mean():
     g = linear_groups(n_groups=40)
     found = leave_out_covariates(
-        SyntheticRegression(LinearRegression()), g, covariates={"all": ["a", "b", "c"]}
+        SyntheticRegression(LinearRegression()), g, covariates={"all": ["a", "b", "c"]}, n_splits=3
     )
     assert np.isfinite(found.risk["without all"])
 

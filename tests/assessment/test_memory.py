@@ -85,7 +85,7 @@ def same(a, b):
 pytestmark = pytest.mark.filterwarnings("ignore:'counted' failed:UserWarning")
 
 
-@pytest.mark.parametrize("kind", [str, Path, lambda path: joblib.Memory(path, verbose=0)])
+@pytest.mark.parametrize("kind", [str, lambda path: joblib.Memory(path, verbose=0)])
 def test_finished_repetitions_are_not_computed_again(tmp_path, log, kind):
     memory = kind(tmp_path / "study")
     first, again = run(log, memory), run(log, memory)
@@ -113,7 +113,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, log, monkeypatch):
     same(resumed, run(log))
 
 
-@pytest.mark.parametrize("left", [b"", b"cut", b"garbage" * 999, None])
+@pytest.mark.parametrize("left", [b"cut", None])
 def test_a_damaged_file_is_computed_again(tmp_path, log, capsys, caplog, left):
     whole = run(log, tmp_path)
     path = next(tmp_path.rglob("output.pkl"))

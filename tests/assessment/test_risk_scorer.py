@@ -101,15 +101,6 @@ def test_the_winner_is_that_of_the_weighted_squared_error(groups):
     assert np.allclose(np.diff(clean), np.diff(noisy))
 
 
-@pytest.mark.parametrize("name", ["y", "sigma2"])
-def test_rows_in_another_order_are_refused(groups, name):
-    X, y, sigma2, _ = groups
-    columns = {"y": y, "sigma2": sigma2}
-    columns[name] = pd.Series(columns[name])[::-1]
-    with pytest.raises(ValueError):
-        unbiased_risk_score(Known(), X, **columns)
-
-
 def test_pickles_for_workers():
     assert pickle.loads(pickle.dumps(unbiased_risk_score)) is unbiased_risk_score
 

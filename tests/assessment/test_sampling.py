@@ -175,7 +175,7 @@ def test_every_item_is_drawn_equally_often_and_none_twice():
 )
 def test_draws_have_the_law_of_random_samples(replace, by_rows):
     """Binary scores of groups apart are drawn as counts, where no feature needs the rows."""
-    n_items, n_draws = 60 if replace else 8, 250
+    n_items, n_draws = 60 if replace else 8, 100
     items = make_rows(shared_items=False)
     features = ["length"] if by_rows else None
     summaries, study = drawn(items, n_draws, n_items=n_items, replace=replace, features=features)

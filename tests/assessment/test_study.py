@@ -141,14 +141,6 @@ def test_open_seeds_change_between_repetitions_and_set_ones_stay():
     np.testing.assert_array_equal(values["open"], values["inside"])
 
 
-def test_items_and_estimators_are_not_changed():
-    items = DATA.items.copy()
-    estimator = SyntheticRegression(Ridge())
-    make_study({"direct": DirectEstimator(), "SR": estimator}, 2).run(items)
-    same(items, DATA.items)
-    assert not hasattr(estimator, "z_") and estimator.random_state is None
-
-
 def test_candidate_settings_reach_the_estimator():
     class Witness(BaseEstimator):
         def fit(self, X, y, sigma2, n, groups):
@@ -307,12 +299,6 @@ def test_warnings_are_kept_not_printed(recwarn):
 # The same numbers everywhere
 
 
-def test_threads_give_the_same_frame():
-    with joblib.parallel_config("threading", n_jobs=2):
-        threaded = run(make_study())
-    same(run(make_study()).results_, threaded.results_)
-
-
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_frame():
     distributed = pytest.importorskip("distributed")
@@ -347,12 +333,6 @@ def test_a_dask_cluster_gives_the_same_frame():
 def test_bad_settings_are_refused(options, error):
     with pytest.raises(error):
         run(make_study(**options))
-
-
-@pytest.mark.parametrize("n_items", [0, -1, 2.5, True, "all", np.nan])
-def test_bad_designs_are_refused(n_items):
-    with pytest.raises(ValueError):
-        run(RepeatedSamplingStudy(ESTIMATORS, n_items))
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_unknown_names_are_refused(study):
 
 
 def test_summarize_studies_gives_mean_and_median():
-    studies = {f"set {seed}": run(5, seed=seed) for seed in range(3)}
+    studies = {f"set {seed}": run(2, seed=seed) for seed in range(3)}
     table = summarize_studies(studies)
     ratios = [study.summary().loc["FH", "mse_ratio"] for study in studies.values()]
     assert table.loc[("mean", "FH"), "mse_ratio"] == pytest.approx(np.mean(ratios), rel=1e-12)

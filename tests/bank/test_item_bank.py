@@ -26,20 +26,18 @@ def test_easiness_is_the_smoothed_log_odds(past):
     assert bank.components_.shape == (300, 10) and bank.binary_
 
 
-@pytest.mark.parametrize("engine", ["polars", "lazy", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "lazy"])
 def test_every_engine_gives_the_same_bank(past, engine, tmp_path):
     shuffled = past.sample(frac=1, random_state=0)
     if engine == "pyarrow":
         pa = pytest.importorskip("pyarrow")
         frame = pa.Table.from_pandas(shuffled, preserve_index=False)
-    elif engine == "duckdb":
+    elif engine == "lazy":
+        frame = pytest.importorskip("polars").from_pandas(shuffled).lazy()
+    else:
         pytest.importorskip("duckdb")
         shuffled.to_parquet(tmp_path / "past.parquet")
         frame = str(tmp_path)
-    else:
-        pl = pytest.importorskip("polars")
-        frame = pl.from_pandas(shuffled)
-        frame = frame.lazy() if engine == "lazy" else frame
     same(ItemBank().fit(past), ItemBank().fit(frame))
 
 
@@ -221,22 +219,3 @@ def test_it_says_what_it_knows(past):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert repr(ItemBank()) == "ItemBank()"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"score": np.nan}, "missing or infinite"),
-        ({"score": "good"}, "must be numeric"),
-        ({"item": None}, "have no 'item'"),
-    ],
-)
-def test_bad_rows_are_refused(past, change, message):
-    bad = past.head(60).copy()
-    for name, value in change.items():
-        bad[name] = bad[name].astype(object)
-        bad.iloc[3, bad.columns.get_loc(name)] = value
-    if change.get("score") is np.nan:
-        bad["score"] = bad["score"].astype(float)
-    with pytest.raises(ValueError, match=message):
-        ItemBank().fit(bad)

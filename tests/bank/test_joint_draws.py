@@ -47,20 +47,6 @@ def test_draws_are_totals_that_can_be(bank, new):
     assert np.all(totals >= right) and np.all(totals <= right + 42)
 
 
-def test_names_of_items_and_order_of_rows_change_nothing(past, new, bank):
-    asked = new.groupby("topic").sample(8, random_state=0)
-    draws = UnitLevelModel(bank).fit(asked[COLUMNS], asked["score"]).sample("model")
-    mixed = asked.sample(frac=1, random_state=1)
-    before = mixed.copy()
-    again = UnitLevelModel(bank).fit(mixed, mixed["score"]).sample("model")
-    np.testing.assert_array_equal(draws.values, again.values)
-    pd.testing.assert_frame_equal(mixed, before)
-    text = ItemBank().fit(past.assign(item=past["item"].astype(str)))
-    named = asked.assign(item=asked["item"].astype(str))
-    again = UnitLevelModel(text).fit(named[COLUMNS], named["score"]).sample("model")
-    np.testing.assert_array_equal(draws.values, again.values)
-
-
 def test_the_bank_samples_as_its_model_does_and_knows_its_own(bank, past, new):
     asked = new.groupby("topic").sample(8, random_state=0)
     alone = UnitLevelModel(bank).fit(asked[COLUMNS], asked["score"])

@@ -105,22 +105,14 @@ def test_groups_are_compared_one_by_one(binary):
     for topic, rows in binary.groupby("topic"):
         alone = compare_models(rows, "a", "b").to_frame().iloc[0]
         assert_allclose(c.loc[("a", "b", topic)], alone, rtol=1e-12)
-    # Ids that start again in every topic are other items there.
-    again = binary.assign(item=binary["item"] % 25)
-    with pytest.raises(ValueError):
-        compare_models(again)
 
 
-def test_order_of_rows_and_kind_of_frame_do_not_matter(gold_rows):
-    pl = pytest.importorskip("polars")
-    expected = compare_models(gold_rows, "A", "B", cluster="passage").to_frame()
-    shuffled = gold_rows.sample(frac=1, random_state=0)
-    for frame in (shuffled, pl.from_pandas(shuffled), pl.from_pandas(shuffled).lazy()):
-        found = compare_models(frame, "A", "B", cluster="passage").to_frame()
-        pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
-    swapped = compare_models(gold_rows, "B", "A", cluster="passage")
-    assert_allclose(swapped.estimate.low, -expected["high"], rtol=1e-12)
-    assert_allclose(swapped.p_value, expected["p_value"], rtol=1e-12)
+def test_swapped_models_turn_the_sign(gold_rows):
+    expected, swapped = (
+        compare_models(gold_rows, *pair, cluster="passage") for pair in ("AB", "BA")
+    )
+    assert_allclose(swapped.estimate.low, -expected.estimate.high, rtol=1e-12)
+    assert_allclose(swapped.p_value, expected.p_value, rtol=1e-12)
 
 
 def test_repeated_answers_count_as_one_item():
@@ -305,12 +297,9 @@ def test_repr_says_what_pairing_was_worth(gold_rows):
 ERRORS = [
     (dict(a="A", b="A"), "a and b are both 'A'"),
     (dict(a="A", b="C"), "There is no model 'C'. There are: 'A', 'B'."),
-    (dict(b="A"), "needs an a"),
     (dict(cluster="page"), "items has no column 'page'"),
     (dict(by="model"), "names the column of the models"),
     (dict(cluster="gap"), "4 of 64 rows have no 'gap'"),
-    (dict(score="blank"), "1 of 64 rows have a missing or infinite 'blank'"),
-    (dict(score="text"), "holds numbers as text"),
     (dict(cluster="run"), "item 0 is in several clusters: 0, 1. Make item ids unique"),
 ]
 
@@ -319,8 +308,6 @@ ERRORS = [
 def test_bad_input_is_refused(gold_rows, arguments, words):
     items = gold_rows.assign(
         gap=gold_rows["passage"].where(gold_rows["item"] > 1),
-        blank=gold_rows["score"].where(np.arange(64) != 5),
-        text=gold_rows["score"].astype(str),
         run=np.repeat([0, 1], 32),
     )
     with pytest.raises(ValueError, match=words):
@@ -340,14 +327,6 @@ def test_samples_of_the_same_questions_are_not_independent(gold_rows):
     assert c.n_items[0] == 8
     by_mean = gold_rows.groupby(["model", "passage"])["score"].mean().unstack("model")
     assert_allclose(c.p_value, ttest_rel(by_mean["A"], by_mean["B"]).pvalue, rtol=1e-10)
-
-
-def test_input_is_not_changed(gold_rows):
-    before = gold_rows.copy()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        compare_models(gold_rows, cluster="passage")
-    pd.testing.assert_frame_equal(gold_rows, before)
 
 
 def test_livecodebench(data_folder):

@@ -99,12 +99,10 @@ def test_nothing_contradicts_itself(seed):
     pd.testing.assert_frame_equal(
         pairs.to_frame().sort_index(), board.comparison.to_frame().sort_index(), rtol=1e-9
     )
-    again = quiet(leaderboard, items.sample(frac=1, random_state=seed), cluster=cluster)
-    pd.testing.assert_frame_equal(again.to_frame(), board.to_frame(), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (6, 15)), 9]
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (6, 9, 15))]
 )
 def test_text_json_and_page_say_the_same(seed, tmp_path):
     pytest.importorskip("jinja2")

@@ -99,16 +99,6 @@ def test_estimate_brings_errors_and_labels():
     assert "95% simultaneous rank confidence sets of 2 models; may be the best: ada" in repr(sets)
 
 
-def test_random_state_reproduces_and_inputs_stay():
-    x, error = np.linspace(0, 1, 5), np.full(5, 0.2)
-    kept = x.copy(), error.copy()
-    first, again = (
-        rank_confidence_sets(x, error, method="mogstad", random_state=3) for _ in range(2)
-    )
-    assert_array_equal(first.better, again.better)
-    assert_array_equal([x, error], kept)
-
-
 def test_the_tau_best_grow():
     sets = rank_confidence_sets(np.arange(5.0), np.full(5, 0.4), random_state=0)
     members = [set(sets.best(tau)) for tau in range(1, 6)]
@@ -139,28 +129,18 @@ def test_zero_errors_are_warned_of():
     [
         ({}, "either standard_error .* or covariance"),
         ({"standard_error": [0.1, 0.1], "covariance": np.eye(2)}, "not both"),
-        ({"standard_error": [0.1, np.nan]}, "'bob'"),
-        ({"standard_error": [0.1, -0.2]}, "non-negative"),
-        ({"standard_error": [0.1]}, "standard_error has 1 entries"),
         ({"covariance": np.eye(3)}, "covariance has 3 entries"),
         ({"covariance": [[1.0, 0.2], [0.5, 1.0]]}, "finite and symmetric"),
         ({"covariance": [[1.0, np.nan], [np.nan, 1.0]]}, "finite and symmetric"),
         ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "eigenvalue"),
         ({"covariance": pd.DataFrame(np.eye(2), ["ada", "bob"], ["bob", "ada"])}, "same labels"),
-        ({"standard_error": pd.Series([0.1, 0.1], ["bob", "ada"])}, "index"),
         ({"standard_error": [0.1, 0.1], "df": 0.5}, "df"),
-        ({"standard_error": [0.1, 0.1], "df": [9, 9, 9]}, "df"),
         ({"standard_error": [0.1, 0.1], "df": 9, "method": "mogstad"}, "mogstad"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         rank_confidence_sets(pd.Series({"ada": 0.8, "bob": 0.7}), **arguments)
-
-
-def test_missing_estimate_is_named():
-    with pytest.raises(ValueError):
-        rank_confidence_sets(pd.Series({"ada": 0.8, "bob": np.nan}), [0.1, 0.1])
 
 
 def test_letters_say_exactly_who_differs():
@@ -224,18 +204,6 @@ def test_sets_hold_all_ranks_of_exact_ties(method, kind, correlation):
     coverage = held.all(axis=1).mean() if kind == "simultaneous" else held.mean(axis=0).min()
     print(f"{method}, {kind} sets, correlation {correlation}: coverage {coverage:.3f}")
     assert coverage >= binom.ppf(0.0005, n_trials, 0.95) / n_trials
-
-
-def test_quantiles_of_drawn_ranks_do_not_hold_ties():
-    # What rank sets are for: 20 equal models have all ranks; quantiles of draws miss some.
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(500, 20))
-    draws = x[:, None] + rng.normal(size=(500, 200, 20))
-    ranks = 1 + (draws[..., 1:] > draws[..., :1]).sum(axis=2)
-    low, high = np.quantile(ranks, [0.025, 0.975], axis=1)
-    covered = np.mean((low <= 1) & (high >= 20))
-    print(f"95% quantiles of drawn ranks hold all ranks of 20 equal models: {covered:.3f}")
-    assert covered < 0.5
 
 
 @pytest.fixture(scope="module")

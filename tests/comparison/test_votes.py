@@ -166,12 +166,12 @@ def test_position_and_length_are_told_from_the_models():
 def test_ratings_of_all_votes_are_covered_by_small_samples(data_folder):
     table = pd.read_csv(data_folder / "arena_votes_dev.csv.gz")
     whole, covered = BradleyTerry().fit(table, table["winner"]).ratings_, []
-    for seed in range(20):
+    for seed in range(10):
         part = table.sample(1000, random_state=seed)
         e = BradleyTerry().fit(part, part["winner"]).estimate().to_frame().dropna()
         truth = whole[e.index] - whole[e.index].mean()
         covered += [*((e["low"] <= truth) & (truth <= e["high"]))]
-    assert len(covered) > 600 and np.mean(covered) >= 0.92
+    assert len(covered) > 300 and np.mean(covered) >= 0.92
 
 
 SETTINGS = {

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from skbench.datasets import load_digits_c, sample_items
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("digits", marks=pytest.mark.slow)])
 def data():
     return load_digits_c()
 

@@ -75,7 +75,7 @@ def test_spread_of_unshared_counts_is_binomial():
 
 
 def test_continuous_scores_have_mean_truth_and_variance_of_a_sixth():
-    data = make_items(4, 10, 10_000, score="continuous", item_std=0, random_state=0)
+    data = make_items(2, 5, 10_000, score="continuous", item_std=0, random_state=0)
     assert data.items["score"].between(0, 1).all()
     by_group = data.items.groupby(["model", "topic"])["score"]
     variance = data.truth * (1 - data.truth) / 6
@@ -87,7 +87,7 @@ def test_continuous_scores_have_mean_truth_and_variance_of_a_sixth():
 
 
 def test_continuous_scores_with_difficulties_keep_the_truth():
-    data = make_items(4, 10, 10_000, score="continuous", item_std=1.5, random_state=1)
+    data = make_items(2, 5, 10_000, score="continuous", item_std=1.5, random_state=1)
     by_group = data.items.groupby(["model", "topic"])["score"]
     error = (by_group.mean() - data.truth) / by_group.sem()
     assert error.abs().max() < norm.ppf(1 - 1e-6)

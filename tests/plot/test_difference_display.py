@@ -128,16 +128,7 @@ def test_legend_has_only_what_is_drawn(pyplot):
     assert note == "m (98.75%, if the model holds)"
 
 
-def test_an_endless_interval_runs_to_the_edge(pyplot):
-    estimate = Estimate(
-        [0.5, 0.6], [-np.inf, 0.5], [0.6, 0.7], [1, 1], 0.95, PAIRS[:2], "t", "none"
-    )
-    display = DifferenceDisplay.from_estimate(estimate).plot()
-    ends = [s[:, 0].tolist() for c in display.ax_.collections for s in c.get_segments()]
-    assert [display.ax_.get_xlim()[0], 0.6] in ends
-
-
-@pytest.mark.parametrize("n_pairs", [1, 40])
+@pytest.mark.parametrize("n_pairs", [1, 20])
 def test_nothing_is_clipped(pyplot, assert_nothing_clipped, n_pairs):
     labels = pd.MultiIndex.from_tuples(
         [(f"a model with a long name {i}", f"another one {i}") for i in range(n_pairs)]

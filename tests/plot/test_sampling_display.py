@@ -81,25 +81,24 @@ def test_estimators_with_fewer_samples_are_told():
     assert asked.notes == ["8 samples, a dot each"]
 
 
-def test_unknown_names_are_refused():
-    with pytest.raises(ValueError):
-        SamplingDisplay.from_results(make_results(), estimators=["SR"])
-    with pytest.raises(ValueError):
-        SamplingDisplay.from_results(make_results(), labels=[("ada", "xyz")])
-    with pytest.raises(ValueError):
-        SamplingDisplay.from_results(make_results().drop(columns="truth"))
+RESULTS = make_results()
 
 
-def test_tables_without_a_picture_are_refused():
-    results = make_results()
-    with pytest.raises(TypeError):
-        SamplingDisplay.from_results([1, 2])
-    with pytest.raises(ValueError):
-        SamplingDisplay.from_results(results.iloc[:0])
-    with pytest.raises(ValueError):
-        SamplingDisplay.from_results(results, estimators=[])
-    with pytest.raises(ValueError):
-        SamplingDisplay.from_results(pd.concat([results, results]))
+@pytest.mark.parametrize(
+    ("results", "options", "error"),
+    [
+        (RESULTS, {"estimators": ["SR"]}, ValueError),
+        (RESULTS, {"estimators": []}, ValueError),
+        (RESULTS, {"labels": [("ada", "xyz")]}, ValueError),
+        (RESULTS.drop(columns="truth"), {}, ValueError),
+        (RESULTS.iloc[:0], {}, ValueError),
+        (pd.concat([RESULTS, RESULTS]), {}, ValueError),
+        ([1, 2], {}, TypeError),
+    ],
+)
+def test_tables_without_a_picture_are_refused(results, options, error):
+    with pytest.raises(error):
+        SamplingDisplay.from_results(results, **options)
 
 
 def test_one_sample_is_not_several():

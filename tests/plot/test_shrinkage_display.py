@@ -185,8 +185,6 @@ def test_errors_name_what_is_wrong():
         make_display(n=[10, 10])
     with pytest.raises(ValueError):
         make_display(truth=TRUTH.set_axis(range(5)))
-    with pytest.raises(ValueError):
-        make_display(max_rows=-1)
 
 
 # Pictures

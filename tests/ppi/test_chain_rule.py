@@ -55,19 +55,6 @@ def test_gold_by_rows(yes_no, gold_folder):
     assert (estimate.guarantee, estimate.method) == ("posterior", "chain rule (exact)")
 
 
-def test_abstaining_gold_by_rows(gold_folder):
-    case = json.loads((gold_folder / "ppi_chain.json").read_text())["abstaining"]
-    counts = case["counts"]
-    X, y = rows(
-        {a: c["N"] for a, c in counts.items()},
-        {(a, h): c["k"] if h else c["n"] - c["k"] for a, c in counts.items() for h in (0, 1)},
-    )
-    chain = ChainRulePPI().fit(X, y)
-    assert_allclose(chain.estimate_, case["mean"], rtol=1e-12)
-    assert_allclose(chain.standard_error_**2, case["var"], rtol=1e-12)
-    assert np.isnan(chain.rectifier_) and chain.values_ == ["n", "u", "y"]
-
-
 def test_draws_agree_with_exact(yes_no):
     exact = ChainRulePPI().fit(*yes_no)
     drawn = ChainRulePPI("draws", 20_000, random_state=0).fit(*yes_no)
@@ -161,6 +148,7 @@ def test_verdict_that_no_label_goes_with():
         chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
+    assert np.isnan(chain.rectifier_) and chain.values_ == ["n", "u", "y"]
 
 
 @pytest.mark.filterwarnings("ignore:The chain rule needs:UserWarning")
@@ -308,35 +296,18 @@ def test_one_class_only_has_an_interval():
     assert 0.3 < ends(chain)[0] < 0.8 and ends(chain)[1] <= 1
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.full(40, np.nan),
-        np.where(np.arange(40) < 20, np.arange(40) / 7, np.nan),
-        np.where(np.arange(40) < 20, 3, np.nan),
-        np.where(np.arange(40) < 20, "good", None),
-    ],
-    ids=["none", "many", "one", "words"],
-)
-def test_labels_that_cannot_be_used(y):
-    with pytest.raises(ValueError):
-        ChainRulePPI().fit(np.arange(40) % 2, y)
-
-
-def test_rows_that_cannot_be_used(yes_no):
+def test_what_cannot_be_used(yes_no):
     X, y = yes_no
-    with pytest.raises(ValueError):
-        ChainRulePPI().fit(X, y, cluster=np.arange(len(y)) // 2)
-    with pytest.raises(ValueError):
-        ChainRulePPI().fit(X, y, sample_weight=1.0 + np.arange(len(y)) % 2)
-    missing = X.copy()
-    missing[3] = None
-    with pytest.raises(ValueError):
-        ChainRulePPI().fit(missing, y)
+    labels = np.arange(40) / 7, np.full(40, 3), np.full(40, "good", dtype=object)
+    for values in labels:  # too many, and one alone
+        with pytest.raises(ValueError):
+            ChainRulePPI().fit(np.arange(40) % 2, np.where(np.arange(40) < 20, values, None))
+    halves = np.arange(len(y)) // 2
+    for given in ({"cluster": halves}, {"sample_weight": 1.0 + halves}):
+        with pytest.raises(ValueError):
+            ChainRulePPI().fit(X, y, **given)
     with pytest.raises(ValueError):
         ChainRulePPI(label_values=("a", "b")).fit(X, y)
-    with pytest.raises(ValueError):
-        ChainRulePPI(event="a").fit(X, [None] * len(y))
 
 
 def test_labels_needed(yes_no):

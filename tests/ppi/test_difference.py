@@ -164,19 +164,6 @@ def test_interval_is_the_estimate_and_t():
     assert PPIMean(interval="z").fit(f, y).estimate().guarantee == "none"
 
 
-def test_shifting_and_rescaling():
-    rng = np.random.default_rng(2)
-    f = rng.normal(size=300)
-    y = np.where(np.arange(300) < 80, 0.6 * f + rng.normal(size=300), np.nan)
-    e = PPIMean().fit(f, y)
-    moved = PPIMean().fit(10 + 5 * f, 3 + 5 * y)
-    assert_allclose(moved.estimate_, 3 + 5 * e.estimate_)
-    assert_allclose(moved.standard_error_, 5 * e.standard_error_)
-    assert_allclose(PPIMean().fit(f - 100, y).estimate_, e.estimate_)
-    order = rng.permutation(300)
-    assert_allclose(ends(PPIMean().fit(f[order], y[order])), ends(e))
-
-
 def test_a_second_informative_autorater_helps():
     rng = np.random.default_rng(3)
     signal, n_rows = rng.normal(size=4000), 4000
@@ -234,12 +221,6 @@ def test_one_label_has_no_standard_error():
     assert np.isnan(e.standard_error_) and np.isnan(ends(e)).all()
     assert not np.isnan(e.estimate_)
     assert np.isnan(e.labels_needed(0.1))
-
-
-def test_labels_outside_the_bounds():
-    f, y = judged(8)
-    with pytest.raises(ValueError):
-        PPIMean(bounds=(0.2, 1)).fit(f, y)
 
 
 @pytest.mark.parametrize("estimator", [PPIMean, ClassicalMean, StratifiedPPI])
@@ -470,7 +451,5 @@ def test_arrays_of_ppi_python_are_rows():
     X, y = rows_of_arrays(Y, Yhat, more)
     found = PPIMean(power_tuning=False, interval="z").fit(X, y)
     assert_allclose(found.estimate_, more.mean() + (Y - Yhat).mean(), rtol=1e-12)
-    with pytest.raises(ValueError):
-        rows_of_arrays(Y, Yhat[:3], more)
     with pytest.raises(ValueError):
         rows_of_arrays(Y, Yhat, np.column_stack([more, more]))

@@ -196,12 +196,6 @@ def test_bad_input(judged, few):
     single = y.where(~groups[y.notna()].duplicated().reindex(y.index, fill_value=True))
     with pytest.raises(ValueError):
         GroupedPPI().fit(X, single, groups)
-    with pytest.raises(ValueError):
-        GroupedPPI().fit(X, y * np.nan, groups)
-    with pytest.raises(ValueError):
-        GroupedPPI().fit(X, y, groups[::-1])
-    with pytest.raises(ValueError):
-        GroupedPPI().fit(X.replace(1, np.inf), y, groups)
     with pytest.warns(UserWarning, match="power_tuning=False trusts the autorater fully"):
         GroupedPPI(PPIMean(power_tuning=False)).fit(X, y, groups)
 
@@ -450,16 +444,6 @@ def test_categories_are_told_by_their_shares():
 # Symmetry and contract --------------------------------------------------------------
 
 
-def test_units_of_the_score_do_not_matter(scored):
-    X, y, groups = rows_of(scored)
-    plain = GroupedPPI(random_state=0).fit(X, y, groups)
-    moved = GroupedPPI(random_state=0).fit(10 * X + 2, 10 * y - 4, groups)
-    np.testing.assert_allclose(moved._result.value, 10 * plain._result.value - 4, rtol=1e-9)
-    np.testing.assert_allclose(moved.lambda_, plain.lambda_, rtol=1e-9)
-    np.testing.assert_allclose(moved.summary_.sigma2, 100 * plain.summary_.sigma2, rtol=1e-8)
-    np.testing.assert_allclose(moved.features_, 10 * plain.features_ + 2, rtol=1e-8)
-
-
 def test_seed_goes_to_the_estimator(judged):
     rows = rows_of(judged)
     drawn = ChainRulePPI("draws", n_draws=50)
@@ -487,20 +471,6 @@ def test_fitting_again_forgets_the_first_fit(judged, scored):
     assert len(fitted.summary_) == 20
     fitted.fit(*rows_of(scored))
     assert len(fitted.summary_) == len(fitted.features_) == 12
-
-
-def test_inputs_stay_as_they_were_and_estimator_too(judged):
-    X, y, groups = rows_of(judged)
-    before = X.copy(), y.copy(), groups.copy()
-    inner = PPIMean()
-    fitted = GroupedPPI(inner, features=judged.features).fit(X, y, groups)
-    pd.testing.assert_frame_equal(X, before[0])
-    pd.testing.assert_series_equal(y, before[1])
-    pd.testing.assert_series_equal(groups, before[2])
-    assert inner.power_tuning is True and not hasattr(inner, "estimate_")
-    again = clone(fitted).fit(X, y, groups)
-    np.testing.assert_array_equal(again.estimate_, fitted.estimate_)
-    assert set(fitted.get_params(deep=False)) == {"estimator", "power", "features", "random_state"}
 
 
 # The bridge to empirical Bayes ------------------------------------------------------

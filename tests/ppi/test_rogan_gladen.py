@@ -129,19 +129,20 @@ def test_never_seen_to_err_is_not_perfect():
 
 
 @pytest.mark.parametrize(
-    ("X", "y"),
+    ("X", "y", "cluster"),
     [
-        ([1, 0, 1, 0], [0, 1, 2, np.nan]),
-        ([1, 0, 1, 0], [0, 2, np.nan, np.nan]),
-        ([1, 0, 1, 0], [1, np.inf, np.nan, np.nan]),
-        (["y", "n"] * 2, [1, 0, np.nan, np.nan]),
-        (np.arange(40) / 40, [1, 0] * 10 + [np.nan] * 20),
+        ([1, 0, 1, 0], [0, 1, 2, np.nan], None),
+        ([1, 0, 1, 0], [0, 2, np.nan, np.nan], None),
+        ([1, 0, 1, 0], [1, np.inf, np.nan, np.nan], None),
+        (["y", "n"] * 2, [1, 0, np.nan, np.nan], None),
+        (np.arange(40) / 40, [1, 0] * 10 + [np.nan] * 20, None),
+        ([1, 0, 1, 0], [1, 0, 1, np.nan], [0, 0, 1, 1]),
     ],
-    ids=["three labels", "not the event", "infinite", "never positive", "scores"],
+    ids=["three labels", "not the event", "infinite", "never positive", "scores", "clusters"],
 )
-def test_input_that_cannot_be_used(X, y):
+def test_input_that_cannot_be_used(X, y, cluster):
     with pytest.raises(ValueError):
-        RoganGladen().fit(np.array(X), np.array(y))
+        RoganGladen().fit(np.array(X), np.array(y), cluster=cluster)
 
 
 def test_labels_may_be_names_and_several_judges_vote():
@@ -151,9 +152,3 @@ def test_labels_may_be_names_and_several_judges_vote():
     assert ends(RoganGladen(event="good").fit(X, names)) == ends(plain)
     judges = np.column_stack([X, X, 1 - X])
     assert ends(RoganGladen().fit(judges, y)) == ends(plain)
-
-
-def test_follows_the_contract():
-    X, y = rows(**COUNTS)
-    with pytest.raises(ValueError):
-        RoganGladen().fit(X, y, cluster=np.arange(len(y)) // 2)

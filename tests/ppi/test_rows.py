@@ -1,7 +1,5 @@
 """`predict` on rows: the calibrated autorater, whose mean over the fitted rows is the estimate."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -213,23 +211,6 @@ def test_probabilities_stay_inside():
     assert (moved[0] > 0).all() and (moved[0] < 1).all()
     assert abs(moved[0].mean() - 0.9999) < 1e-12
     assert np.isnan(moved[1]).all()
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        PPIMean(),
-        StratifiedPPI("tree"),
-        ChainRulePPI(),
-        StratifiedPPI(KMeans(3, random_state=0)),
-    ],
-    ids=names,
-)
-def test_pickled(estimator):
-    judge, human = rows("binary")
-    fitted = estimator.fit(judge, human)
-    again = pickle.loads(pickle.dumps(fitted))
-    assert_array_equal(again.predict(judge), fitted.predict(judge))
 
 
 def test_confidence_levels():

@@ -197,19 +197,3 @@ def test_open_qa_pairs(data_folder, n_labeled):
         f"{np.mean(classical):.3f} by the paired test"
     )
     assert np.mean(chain) > np.mean(classical)
-
-
-def test_labels_of_another_order_are_refused():
-    judge = pd.DataFrame({"judge": ["w", "l"] * 20})
-    human = pd.Series(["w", "l"] * 10 + [None] * 20)
-    with pytest.raises(ValueError):
-        ChainRulePPI(verdicts="side by side").fit(judge, human[::-1])
-    with pytest.raises(ValueError):
-        ChainRulePPI(event="w").fit(judge, human[::-1])
-
-
-def test_infinite_verdicts_and_dates_are_refused():
-    with pytest.raises(ValueError):
-        ChainRulePPI().fit(["w", np.inf, "l"], [1, 0, np.nan])
-    with pytest.raises(ValueError):
-        ChainRulePPI().fit([1, 0, 1], pd.to_datetime(["2020-01-01", "2020-01-02", None]))

@@ -121,7 +121,7 @@ REFUSED = {
     "dtd.xml": ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "document type|Cannot tell"),
     "cut.xml": ("<testsuite><testcase name='a'", "is no XML, or is cut off"),
     "line.csv": (GOOD + "a,t," + "x" * (65 << 20), "a line of more than 64 MiB"),
-    "wide.csv": (",".join(map(str, range(10**5))) + "\n" + ",".join("1" * 10**5), "100000 columns"),
+    "wide.csv": (",".join(map(str, range(10**4 + 1))) + "\n", "10001 columns"),
 }  # fmt: skip
 
 
@@ -250,8 +250,9 @@ def parts_of(path):
 def damages(path, rng, most):
     """A file that was cut or changed somewhere, and with something odd in each place."""
     content, is_json = path.read_bytes(), path.suffix not in (".xml", ".yaml")
+    yield "whole", content
     texts, together = parts_of(path) if is_json else ([], None)
-    for _ in range(3):
+    for _ in range(2):
         at = rng.randrange(len(content))
         yield f"cut at {at}", content[:at]
         yield f"bit at {at}", content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
@@ -286,7 +287,7 @@ def walk_logs(folder, tmp_path, walked, most):
 
 @pytest.mark.parametrize("folder", LOGS)
 def test_damaged_logs(folder, tmp_path, walked):
-    walk_logs(folder, tmp_path, walked, most=12)
+    walk_logs(folder, tmp_path, walked, most=4)
 
 
 @pytest.mark.slow

@@ -8,9 +8,7 @@ import shutil
 import struct
 import subprocess
 import sys
-import zipfile
 
-import numpy as np
 import pandas as pd
 import pytest
 from reading import FOLDER, message, said
@@ -100,15 +98,6 @@ def test_wrong_extension_of_an_archive(tmp_path, name):
 def test_parquet_under_another_name(tmp_path):
     pd.DataFrame({"model": ["a"], "item": [1], "score": [1.0]}).to_parquet(tmp_path / "t.csv")
     assert len(read_items(tmp_path / "t.csv")) == 1
-
-
-def test_damaged_member(tmp_path):
-    data = bytearray(ARCHIVE.read_bytes())
-    with zipfile.ZipFile(ARCHIVE) as archive:
-        member = archive.getinfo("summaries.json")
-    data[member.header_offset + 200] ^= 255
-    path = write(tmp_path / "log.eval", bytes(data))
-    assert "member 'summaries.json' is damaged" in message(path)
 
 
 ABOUT = {"task": "t", "model": "m"}
@@ -252,16 +241,12 @@ def test_json_lines_table(tmp_path):
     assert "prompt" not in read.items
 
 
-def test_labels_of_several_types_become_text(tmp_path, capsys):
+def test_labels_of_several_types_become_text(tmp_path):
     rows = [{"model": m, "item": i, "score": i % 2} for m in ("gpt", 4) for i in range(4)]
     path = write_lines(tmp_path / "t.jsonl", *rows)
     items = read_items(path)
     assert items["model"].tolist() == 4 * ["gpt"] + 4 * ["4"]
     assert items["item"].tolist() == 2 * [0, 1, 2, 3]
-    for command in ("leaderboard", "compare", "estimate --by model"):
-        with pytest.raises(SystemExit) as stop:
-            main([*command.split(), str(path)])
-        assert stop.value.code == 0, capsys.readouterr().err
 
 
 def test_repeats_in_a_table(written):
@@ -332,9 +317,11 @@ def lines_of(kind, n, size):
         yield json.dumps(record) + "\n"
 
 
-def check_memory(tmp_path, kind, n, size):
-    """Bytes of a file, and those by which the process that reads it grows."""
-    paths = [tmp_path / f"samples_{name}.jsonl" for name in ("small", "big")]
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "size"), [("samples", 1_200), ("table", 1_150)])
+def test_memory_for_a_gigabyte(tmp_path, kind, size):
+    """1 GB in 300,000 lines: the rows alone take about 30 MB, and their making a few times that."""
+    paths, n = [tmp_path / f"samples_{name}.jsonl" for name in ("small", "big")], 300_000
     for path, count in zip(paths, (100, n), strict=True):
         with open(path, "w") as file:
             file.writelines(lines_of(kind, count, size))
@@ -342,31 +329,5 @@ def check_memory(tmp_path, kind, n, size):
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows, kib = map(int, printed.split())
     assert rows == n
-    return paths[1].stat().st_size, kib * 1024
-
-
-@pytest.mark.parametrize("kind", ["samples", pytest.param("table", marks=pytest.mark.slow)])
-def test_memory_does_not_grow_with_the_text(tmp_path, kind):
-    """60 MB in 2,000 lines."""
-    size, grown = check_memory(tmp_path, kind, n=2_000, size=10_000)
-    assert size > 55e6
-    assert grown < size / 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["samples", "table"])
-def test_memory_for_a_gigabyte(tmp_path, kind):
-    """1 GB in 300,000 lines: the rows alone take about 30 MB, and their making a few times that."""
-    size, grown = check_memory(
-        tmp_path, kind, n=300_000, size=1_200 if kind == "samples" else 1_150
-    )
-    assert size > 1.0e9
-    assert grown < 250e6, f"{grown / 1e6:.0f} MB for {size / 1e9:.2f} GB"
-
-
-def test_scores_are_finite_whatever_was_read():
-    for folder in FOLDER.glob("*/*"):
-        if folder.is_dir():
-            items = read_items(folder)
-            assert np.isfinite(items["score"]).all()
-            assert not items.isna()[["model", "topic", "item"]].any().any()
+    assert paths[1].stat().st_size > 1.0e9
+    assert kib * 1024 < 250e6, f"{kib / 1024:.0f} MiB"

@@ -239,19 +239,6 @@ def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
     assert "4 of 7 scores are blank: dropped, not counted as wrong" in read.notes
 
 
-@pytest.mark.slow
-def test_wide_files_of_data(data_folder):
-    """The item matrices, whose models the user names by a pattern."""
-    for path in sorted(data_folder.glob("item_matrix_*.csv.gz")):
-        table = pd.read_csv(path)
-        items = read_items(path, models=["m*"])
-        models = [name for name in table if name.startswith("m")]
-        np.testing.assert_allclose(
-            items.groupby("model")["score"].mean()[models], table[models].mean(), rtol=1e-12
-        )
-        assert refusal(path).choices[0] == {"models": ["m*"]}
-
-
 def test_the_users_format_decides_before_the_contents(saved):
     """A table with a field that OpenCompass has, too."""
     path = saved({"details": "in the log", "results": [{"id": 1, "score": 1}]}, "r.json")

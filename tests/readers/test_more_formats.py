@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from reading import FOLDER, message, said
 from writing import write
 
@@ -37,17 +36,6 @@ def test_mteb_revisions_of_a_model_are_models(tmp_path):
     assert rows.formats == ["mteb"]
     assert list(rows.items["item"]) == ["Banking77/test en"] * 2
     assert rows.items["model"].nunique() == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite name="a"></testsuite>', "declares a document"),
-        ("<testsuite><testcase name='a'>", "is no XML, or is cut off"),
-    ],
-)
-def test_xml_that_is_not_trusted(written, text, words):
-    assert words in message(written(text, "a.xml"))
 
 
 def test_a_run_that_failed_does_not_spoil_a_folder(tmp_path):

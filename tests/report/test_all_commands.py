@@ -7,6 +7,7 @@ from pathlib import Path
 import commands
 import pytest
 
+import skbench
 import skbench.report
 from skbench.report.cli import COMMANDS, main
 
@@ -48,6 +49,25 @@ def test_what_is_misspelt_is_found(number):
     assert MISSPELT.search(number)
 
 
+LISTS = set("models groups pairs topics items judges plans thresholds gaps extremes".split())
+KEYS = ("value", "low", "high", "standard_error")
+# What is named is a value, and no key.
+NAMES = {"model-0", "model-1", "model-2", "ada", "bob", "autorater", "other", "topic-0"}
+
+
+def walk(value):
+    """All objects within a document, with the key that leads there."""
+    for key, inner in value.items():
+        yield key, inner
+        for part in inner if isinstance(inner, list) else [inner]:
+            if isinstance(part, dict):
+                yield from walk(part)
+
+
+def refused(constant):
+    raise AssertionError(f"{constant} is no JSON")
+
+
 def schema_of(command):
     return json.loads((SCHEMAS / f"{command}.json").read_text())
 
@@ -55,12 +75,24 @@ def schema_of(command):
 @pytest.mark.parametrize("arguments", commands.COMMANDS, ids=" ".join)
 def test_json_is_as_its_schema_says(run, arguments):
     jsonschema = pytest.importorskip("jsonschema")
-    document = json.loads(run(*arguments, "--json").out)
-    schema = schema_of(arguments[0])
-    jsonschema.Draft202012Validator(schema).validate(document)
-    for key in schema["required"]:
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({k: v for k, v in document.items() if k != key}, schema)
+    document = json.loads(run(*arguments, "--json").out, parse_constant=refused)
+    validator = jsonschema.Draft202012Validator(schema_of(arguments[0]))
+    validator.validate(document)
+    for key in validator.schema["required"]:
+        assert not validator.is_valid({k: v for k, v in document.items() if k != key})
+    assert list(document)[:3] == ["skbench", "command", "confidence_level"]
+    assert (document["skbench"], document["command"]) == (skbench.__version__, arguments[0])
+    level = document["confidence_level"]
+    assert level is None if arguments[0] == "doctor" else 0.95 <= level < 1
+    assert arguments[0] == "doctor" or any(document.get(name) for name in LISTS)
+    for key, value in walk(document):
+        assert key not in NAMES
+        if key in LISTS:
+            assert isinstance(value, list) and all(isinstance(row, dict) for row in value)
+        if key == "ties":
+            assert value and all(isinstance(letter, str) for letter in value)
+        if key in KEYS:
+            assert value is None or type(value) in (int, float)
 
 
 def test_every_command_with_json_has_a_schema():

@@ -123,21 +123,6 @@ def test_numbers_are_offered_by_name_or_where_there_are_ties(votes, tmp_path):
     assert [shlex.split(line)[-1] for line in commands] == ["their_vote", "y"]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--winner", "winer"], "Did you mean 'winner'"),
-        (["--cluster", "prompt"], "prompt"),
-        (["--covariates", "length"], "length"),
-        (["--winner", "model_b_score"], "row 0"),
-    ],
-)
-def test_wrong_columns(votes, tmp_path, options, words):
-    result = run(votes.assign(model_b_score=7), tmp_path / "v.csv", *options)
-    assert result.exit_code == 1
-    assert words in result.stderr and "Traceback" not in result.output
-
-
 def test_blank_winners_and_models_against_themselves_are_left_out(votes, tmp_path):
     extra = [("ada", "ada", 1), ("bob", "cyd", np.nan)]
     table = pd.concat([votes, pd.DataFrame(extra, columns=votes.columns)])

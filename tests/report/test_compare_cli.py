@@ -103,28 +103,9 @@ def test_one_topic_of_a_benchmark_is_compared_on_its_items(tmp_path):
     assert (pair["n_items"], pair["value"]) == (9, 0)
 
 
-def test_errors_take_one_line(file, names):
-    for arguments, words in [
-        ([names[0], "nobody"], "There is no model 'nobody'"),
-        ([names[0], names[0]], "a model does not differ from itself"),
-    ]:
-        result = run(file, *arguments)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert words in result.stderr.splitlines()[-1]
-    assert run(file, *names, "--csv").exit_code == 2
-
-
 def test_real_clusters(data_folder):
     result = run(data_folder / "livecodebench_execution.csv.gz", "GPT-4-Turbo-1106", "Claude-2")
     text = " ".join(result.stdout.split())
     assert "GPT-4-Turbo-1106 - Claude-2 = 7.1 (standard error 3.9" in text
     assert "Pairing on 479 shared items removes 47% of the variance" in text
     assert "cluster: column 'question_id'" in result.stderr
-
-
-def test_real_topics(data_folder):
-    result = run(data_folder / "bbh_codex.csv.gz", "--model", "mode", "--by", "task")
-    assert (
-        "27 comparisons: paired difference (independent items, Bonferroni for 27)" in result.stdout
-    )
-    assert "p-values by McNemar, exact" in result.stdout

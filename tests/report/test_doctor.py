@@ -163,14 +163,6 @@ def test_bootstrap_scores_are_no_items(written, command):
         assert result.exit_code == 1 and "bootstrap samples" in result.stderr
 
 
-def test_human_labels_beside_verdicts_go_to_judge(written):
-    path = written("id,judge,human\n1,1,1\n2,0,\n3,1,0\n")
-    refused = run(estimate, path)
-    assert refused.exit_code == 1
-    command = refused.stderr.strip().splitlines()[1]
-    assert command == f"skbench judge {path} --judge judge --human human"
-
-
 def test_judge_guesses_clusters(written):
     hard = np.random.default_rng(0).random(60) < 0.5
     levels = {"system": range(5), "question_id": range(60)}
@@ -199,29 +191,12 @@ def test_lists_of_objects_and_percents(written):
     np.testing.assert_allclose(items["score"], [0, 0.1, 0.2, 0.3] * 2)
 
 
-def test_several_files_per_model(written):
-    sizes = {"law": 3, "art": 4}
-    for model in ("ada", "bob"):
-        for topic, n in sizes.items():
-            path = written(pd.DataFrame({"id": range(n), "correct": 1}), f"{model}/{topic}.csv")
-    items = read_items(path.parents[1])
-    assert items.groupby(["model", "topic"]).size().to_dict() == {
-        (model, topic): n for model in ("ada", "bob") for topic, n in sizes.items()
-    }
-    assert items.drop_duplicates(["model", "topic", "item"]).shape == items.shape
-
-
 def test_models_are_renamed(written):
     path = written("model,id,correct\n0x7f,1,1\n0x7f,2,0\nb,1,1\nb,2,1\n")
     table = rows_of(leaderboard, "models", path, "--rename", "0x7f=Ada")
     assert set(table["model"]) == {"Ada", "b"}
-    for wrong, words in (
-        ("x=y", "There is no model"),
-        ("0x7f=b", "several models"),
-        ("b", "OLD=NEW"),
-    ):
-        result = run(leaderboard, path, "--rename", wrong)
-        assert result.exit_code == 1 and words in result.stderr
+    result = run(leaderboard, path, "--rename", "0x7f=b")
+    assert result.exit_code == 1 and "several models" in result.stderr
 
 
 def lm_eval(written, model, scores):
@@ -249,9 +224,7 @@ def test_blanks_of_logs_follow_missing(written):
         assert set(dropped["n"]) == {4, 5}
 
 
-def test_plan_takes_percents(written):
-    as_share = parsed(plan, "--effect", 0.05, "--accuracy", 0.7)
-    assert parsed(plan, "--effect", "5%", "--accuracy", "70%") == as_share
+def test_percents_of_plan_are_points_of_scores_in_percent(written):
     rng = np.random.default_rng(0)
     rows = [f"{m},{i},{x:.1f}" for m in "ab" for i, x in enumerate(rng.uniform(0, 100, 60))]
     path = written("\n".join(["model,id,accuracy", *rows]))

@@ -19,6 +19,7 @@ from writing import write
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
+from skbench.report.gate import gate
 from skbench.report.headline import listed
 from skbench.report.leaderboard import leaderboard
 from skbench.report.report import report
@@ -109,8 +110,9 @@ def test_markup_means_nothing_in_names():
 
 
 def test_two_forms_exclude_each_other(file):
-    for command in (estimate, leaderboard, compare, report):
-        result = run(command, file, "--json", "--markdown")
+    commands = [(command, file) for command in (estimate, leaderboard, compare, report)]
+    for arguments in (*commands, (gate, file, file, "--margin", 0.1)):
+        result = run(*arguments, "--json", "--markdown")
         assert result.exit_code == 2 and "exclude each other" in result.stderr
 
 

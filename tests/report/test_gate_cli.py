@@ -82,16 +82,3 @@ def test_repeated_runs_are_compared_item_by_item(files, written):
     repeats = ["--item", "item", "--cluster", "item"]
     result = run(twice, twice, "--margin", 0.03, "--json", *repeats)
     assert len(json.loads(result.stdout)["items"]) == 200
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [(["--margin", 0], 2, "is not a finite number above 0"),
-     (["--margin", 0.02, "--json", "--markdown"], 2, "exclude each other"),
-     (["--margin", 0.02, "--candidate", "x"], 1, "There is no model 'x'")],
-)  # fmt: skip
-def test_mistakes_are_told(files, arguments, code, words):
-    result = run(files["old"], files["same"], *arguments)
-    assert result.exit_code == code
-    assert words in result.stderr
-    assert len(result.stderr.strip().splitlines()[-1]) > 0

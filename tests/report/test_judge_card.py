@@ -86,6 +86,8 @@ def test_pairs_of_models_and_who_was_shown_first(written):
 def test_options_of_the_card_need_it(file):
     result = run(file, "--judge", "j1", "--human", "human", "--first", "id")
     assert result.exit_code == 2 and "goes with --card" in result.stderr
+    result = run(file, "--judge", "j1", "--human", "human", "--labels", "labels.csv")
+    assert result.exit_code == 2 and "--labels and --id go together" in result.stderr
 
 
 def test_winners_in_one_column_for_each_outcome(tmp_path):

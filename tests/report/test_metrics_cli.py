@@ -115,8 +115,6 @@ def test_what_is_open_is_asked_with_commands_that_work(rows, path, case):
 
 
 WRONG = """\
---by regions
---by region --truth nothing
 --by region --prediction y_prob
 --by region --prediction sex
 --by region --metric auc --prediction sex

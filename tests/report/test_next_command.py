@@ -1,6 +1,5 @@
 """The last line of `skbench doctor` is a command that runs as it stands, exit 0."""
 
-import json
 import shlex
 from importlib import import_module
 from pathlib import Path
@@ -112,25 +111,21 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written
     assert run(passk, path, "-k", 2).stdout == done.stdout
 
 
-@pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_scores_deep_in_records(form, written):
-    """Of several scores one is named, and so is the option that takes another."""
-    records = [
-        {
-            "run": {"model": model},
-            "sample": {"id": i, "metadata": {"subject": "law" if i % 2 else "art"}},
-            "scores": {"f1": i / 10, "exact_match": i % 3 % 2},
-        }
-        for model in "ab"
-        for i in range(10)
+def test_options_and_arguments_of_a_suggestion_are_as_typed(tmp_path):
+    table = {
+        "model": list("aabb"),
+        "topic": "law",
+        "item": [1, 2, 1, 2],
+        "w1": 1,
+        "w2": [0, 1, 1, 0],
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "r.csv", index=False)
+    compare = import_module("skbench.report.compare").compare
+    sizes = ["--population", "law=3", "--bounds", 0, 1]
+    (command, *_) = [
+        line
+        for line in run(compare, tmp_path / "r.csv", "--by", "topic", *sizes).output.splitlines()
+        if line.startswith("skbench compare")
     ]
-    path = written(
-        json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records)),
-        f"deep.{form}",
-    )
-    _, lines, commands = last_command(path)
-    assert "score: column 'scores.exact_match' (it might be scores.f1: --score)" in lines
-    assert "understood: 2 models, 2 topics, 10 items; 20 answers; right or wrong" in lines
-    assert pasted(commands[-1]).exit_code == 0
-    other = pasted(f"{commands[-1]} --score scores.f1 --json")
-    assert other.exit_code == 0 and json.loads(other.stdout)["score"] == "scores.f1"
+    assert "None" not in command and "--population law=3" in command
+    assert pasted(command).exit_code == 0

@@ -36,7 +36,10 @@ def scores_of(kind, rng, chance):
     return graded if kind == "graded" else 1 + np.rint(4 * graded)
 
 
-@pytest.fixture(scope="module", params=["right or wrong", "graded", "labels from 1 to 5"])
+LABELS = pytest.param("labels from 1 to 5", marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=["right or wrong", "graded", LABELS])
 def files(request, tmp_path_factory):
     """Three new models on a third of 240 items in four topics, and eight earlier ones on all."""
     rng, folder = np.random.default_rng(4), tmp_path_factory.mktemp("one")

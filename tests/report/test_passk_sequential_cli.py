@@ -125,10 +125,7 @@ def test_sequential_of_one_model_and_mistakes(race):
     for arguments, code, words in [
         (["ada"], 2, "Name two models"),
         (["ada", "bob", "--target", 0.5], 2, "--target is for one model"),
-        (["ada", "cat"], 1, "There are: 'ada', 'bob'"),
-        (["ada", "bob", "--margin", 1], 1, "margin must be a number strictly between 0 and 1"),
-        (["ada", "bob", "--margin", "inf"], 2, "inf is not a finite number"),
-        (["ada", "--width", -1], 2, "-1 is not a finite number above 0"),
+        (["ada", "bob", "--margin", 1], 1, "margin must be strictly between 0 and 1"),
     ]:
         wrong = run(sequential, folder / "all.csv", *arguments)
         assert wrong.exit_code == code and words in wrong.stderr

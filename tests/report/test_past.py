@@ -216,14 +216,12 @@ def test_plan_holds_what_the_functions_say(files, past, tmp_path):
     "command, arguments, code, words",
     [
         (estimate, ["--past", "logs", "--bank", "bank.parquet"], 2, "exclude each other"),
-        (report, ["--past", "logs", "--bank", "bank.parquet"], 2, "exclude each other"),
         (estimate, ["--past", "logs", "--method", "eb"], 2, "--method has no meaning with --past"),
         (leaderboard, ["--past", "logs", "--missing", "wrong"], 2, "--missing wrong has no"),
         (compare, ["--past", "new.csv"], 1, "no models but those of the results"),
         (leaderboard, ["--past", "other.csv"], 1, "--past: "),
         (estimate, ["--past", "else.csv"], 1, "none of the 32 items"),
         (report, ["--bank", "new.csv"], 1, "skbench: "),
-        (estimate, ["--past", "nowhere"], 1, "nowhere"),
     ],
 )
 def test_refusals_in_one_line(files, command, arguments, code, words, monkeypatch):

@@ -144,9 +144,6 @@ def test_bars_are_plain_where_stdout_lacks_the_characters(file):
         ([], 0, ""),
         (["--fail-under", "0.01"], 0, "all models are clearly at it or above"),
         (["--fail-under", "0.99"], 3, "crossed by"),
-        (["--fail-under", "high"], 2, "is no number"),
-        (["--no-such-option"], 2, "No such option"),
-        (["--fail-if-worse-than", "nobody"], 1, "There is no model 'nobody'. There are:"),
         (["--fail-under", 30], 1, "--fail-under 30: scores are from 0 to 1"),
     ],
 )
@@ -354,14 +351,14 @@ def test_rows_of_a_table_with_a_column_per_model_are_items(items, written, page_
         assert row["low"] == pytest.approx(expected["low"], abs=1e-12)
 
 
-def test_title_names_data_date_models_and_past(file, items, tmp_path, monkeypatch):
+def test_title_names_data_date_models_and_past(file, items, document, tmp_path, monkeypatch):
     page, earlier = tmp_path / "report.html", tmp_path / "earlier.csv"
     items.assign(model="old-" + items["model"]).to_csv(earlier, index=False)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for options, past in ([], "none"), (["--past", earlier], "3 earlier models"):
         run(file, *options, "--html", page)
         text = page.read_text()
-        names = ", ".join(row["model"] for row in parsed(file, *options)["models"])
+        names = ", ".join(row["model"] for row in document["models"])
         assert "<title>results.csv, 3 models, 1970-01-02: skbench report</title>" in text
         assert f"<dt>Models</dt><dd>{names}</dd><dt>Past</dt><dd>{past}</dd>" in text
         markdown = run(file, *options, "--markdown").stdout
@@ -440,22 +437,6 @@ def test_one_group_keeps_its_direct_estimate(written):
     few, small = parsed(path)["warnings"]
     assert few.startswith("There is 1 group, too few to learn from one another")
     assert small.endswith("their own means say next to nothing.")
-
-
-FIXTURES = Path(__file__).parents[1] / "readers" / "fixtures"
-
-
-def test_bootstrap_samples_are_no_items():
-    result = run(FIXTURES / "euroeval" / "version_18")
-    assert result.exit_code == 1
-    assert "EuroEval keeps bootstrap samples" in result.stderr
-
-
-@pytest.mark.parametrize("folder", ["lm_eval/two_models", "inspect/two_models", "helm"])
-def test_folders_of_evaluation_programs(folder):
-    result = run(FIXTURES / folder)
-    assert result.exit_code == 0
-    assert "2 models" in result.stdout.splitlines()[0]
 
 
 def test_names_are_text_in_json_whatever_they_look_like(written):

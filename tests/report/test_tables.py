@@ -59,12 +59,6 @@ def test_every_guarantee_is_put_into_words(guarantee):
     assert "{" not in words
 
 
-def test_average_coverage_is_said_not_to_be_that_of_each_group(groups):
-    assert tables.promise(groups[2]) == (
-        "90% intervals, average over groups: about 90 of 100 groups are covered, not each one"
-    )
-
-
 def test_rich_table_shows_every_number_and_what_is_not_known(table):
     console = Console(width=200, file=io.StringIO())
     console.print(as_rich(tables.group_table(table, [*tables.DIRECT, *tables.ESTIMATES])))

@@ -1,7 +1,5 @@
 """What all commands share: help, notes, rows, percentages, names, zeros without a sign."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 from commands import crossed
 
 from skbench._numbers import number
-from skbench.report.cli import COMMANDS, main
+from skbench.report.cli import main
 
 
 @pytest.fixture
@@ -25,28 +23,6 @@ def run(*arguments):
     with pytest.raises(SystemExit) as stopped:
         main(list(arguments))
     return stopped.value.code
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_may_be_quiet(command, capsys):
-    assert run(command, "--help") == 0
-    assert "--quiet" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("arguments", [["-h"], ["report", "-h"]])
-def test_help_is_short(arguments):
-    """In a process of its own: click keeps the names of the first call."""
-    done = subprocess.run([sys.executable, "-m", "skbench", *arguments], capture_output=True)
-    assert done.returncode == 0 and b"--help" in done.stdout
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_loads_nothing_heavy(command):
-    arguments = [sys.executable, "-X", "importtime", "-m", "skbench", command, "--help"]
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines()}
-    assert done.returncode == 0 and "click" in loaded
-    assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "narwhals", "matplotlib"}
 
 
 def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):
@@ -136,12 +112,6 @@ def test_a_percentage_of_scores_from_0_to_100_is_in_points(tmp_path, capsys):
         assert run("gate", *paths, "--margin", margin, "--fail", "margin") == 0
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1] and "margin 5)" in printed[0]
-
-
-@pytest.mark.parametrize("number", ["inf", "nan", "0", "-1", "-5%"])
-def test_margins_are_finite_and_above_0(old_and_new, number, capsys):
-    assert run("gate", *old_and_new, "--margin", number) == 2
-    assert "is not a finite number above 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

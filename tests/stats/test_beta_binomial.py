@@ -165,24 +165,6 @@ def test_the_start_does_not_matter():
     np.testing.assert_allclose(results, results[0], atol=1e-5)
 
 
-def test_models_do_not_disturb_each_other():
-    n = np.full((3, 4), 50.0)
-    k = np.array([[10.0, 20, 30, 40], [50, 50, 50, 50], [25, 25, 25, 25]])
-    together = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
-    for i in range(3):
-        alone = posterior_grid(k[i : i + 1], n[:1], exponential(50.0), WIDE, WIDE)
-        assert alone.log_evidence[0] == pytest.approx(together.log_evidence[i], abs=1e-5)
-
-
-def test_right_and_wrong_are_mirror_images():
-    k, n = one_model([9, 12, 30], [20, 30, 50])
-    ours = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
-    mirrored = posterior_grid(n - k, n, exponential(50.0), WIDE, WIDE)
-    assert ours.log_evidence == pytest.approx(mirrored.log_evidence, abs=1e-9)
-    ours, mirrored = posterior_accuracy(k, n, ours), posterior_accuracy(n - k, n, mirrored)
-    np.testing.assert_allclose(ours, 1 - mirrored, atol=1e-9)
-
-
 def test_draws_have_the_moments_of_the_grid():
     k, n = one_model([9, 12, 30], [20, 30, 50])
     grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
@@ -295,27 +277,6 @@ def test_constant_chains_are_not_known():
 
 
 @pytest.mark.slow
-def test_gibbs_agrees_with_the_grid():
-    k, n = one_model([9, 12, 30, 3], [20, 30, 50, 40])
-    grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
-    counts = np.stack([k, n - k], axis=-1)
-    chains = gibbs(
-        counts, lambda c, x, rest: -x / 50, np.ones((4, 1, 2)), 1500, 200, np.random.default_rng(0)
-    )
-    exact = posterior_accuracy(k, n, grid)[0]
-    pairs = list(
-        zip(np.moveaxis(np.exp(chains.log_proportions[:, :, 0, :, 0]), -1, 0), exact, strict=True)
-    )
-    for chain, value in zip(
-        np.moveaxis(chains.concentration[:, :, 0], -1, 0), (grid.a, grid.b), strict=True
-    ):
-        pairs.append((np.log(chain), (grid.weight * np.log(value)).sum()))
-    for chain, expected in pairs:
-        error = chain.std() / np.sqrt(effective_sample_size(chain))
-        assert abs(chain.mean() - expected) < 4.5 * error
-
-
-@pytest.mark.slow
 def test_gibbs_of_known_concentrations_is_the_dirichlet():
     counts = np.array([[[5, 2, 1, 9]]])
 
@@ -352,13 +313,6 @@ def test_recall_and_precision_are_beta():
     assert stats.kstest(recall, stats.beta(12.5, 6.5).cdf).pvalue > 1e-3
     precision = confusion_metric_of_logs(draws, "precision")
     assert stats.kstest(precision, stats.beta(12.5, 3.5).cdf).pvalue > 1e-3
-
-
-def test_f1_law():
-    # F1 = 2 P / (1 + P) with P = tp / (tp + fp + fn), which is Beta(tp, fp + fn) with the prior.
-    draws = confusion_log_draws([12, 3, 6, 20], 20_000, np.random.default_rng(1))
-    f1 = confusion_metric_of_logs(draws, "f1")
-    assert stats.kstest(f1 / (2 - f1), stats.beta(12.5, 10.0).cdf).pvalue > 1e-3
 
 
 def test_metrics_against_scikit_learn():

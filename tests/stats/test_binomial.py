@@ -191,11 +191,6 @@ def test_model_variance_takes_any_prediction():
     assert_allclose(variance, 0.05 * 0.95 / 9, rtol=1e-14)  # the edge is 1 / 20
 
 
-def test_unknown_method_is_named():
-    with pytest.raises(ValueError):
-        sampling_variance(7, 10, "exact")
-
-
 @pytest.mark.parametrize("n", [2, 5, 30])
 @pytest.mark.parametrize("p", [0.01, 0.4, 0.99])
 def test_unbiased_variance_is_unbiased(n, p):
@@ -206,3 +201,21 @@ def test_unbiased_variance_is_unbiased(n, p):
 
 def test_unbiased_variance_of_one_trial_is_unknown():
     assert np.isnan(unbiased_variance([0, 1], [1, 1])).all()
+
+
+PEERS = dict(zip(INTERVALS, ["normal", "wilson", "beta", "jeffreys", "agresti_coull"], strict=True))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(("ours", "theirs"), PEERS.items())
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_binomial_intervals_are_those_of_statsmodels(ours, theirs, level):
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    rng = np.random.default_rng(0)
+    n = rng.integers(1, 500, 200)
+    k = rng.integers(1, n + 1) - rng.integers(0, 2, 200)
+    low, high = INTERVALS[ours](k, n, level)
+    expected = [
+        proportion.proportion_confint(a, b, 1 - level, theirs) for a, b in zip(k, n, strict=True)
+    ]
+    assert_allclose(np.column_stack([low, high]), expected, rtol=1e-10, atol=1e-12)

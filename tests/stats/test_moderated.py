@@ -123,8 +123,3 @@ def test_all_borrowed_is_pooled():
 def test_one_score_has_only_the_pooled_variance():
     assert_allclose(moderated_variance([0.9], [1], 0.3, 4.0), 0.3)
     assert_allclose(pooled_variance([0.2, 0.4], [1, 1]), 0.3)
-
-
-def test_units_do_not_matter():
-    scores = gamma_spreads(np.random.default_rng(3), 300, 6)
-    assert_allclose(freedom(100 * scores + 5), freedom(scores), rtol=1e-6)

@@ -3,32 +3,15 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom, binomtest, pearsonr, ttest_ind, ttest_rel
+from scipy.stats import binom, binomtest
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.clusters.paired import mcnemar_exact, mcnemar_interval, unpaired_difference
-from skbench.stats.clusters.shared_items import pair_errors, shared_item_scores
 
 
 @pytest.fixture(scope="module")
 def gold(gold_folder):
     return json.loads((gold_folder / "clustered_se.json").read_text())
-
-
-def pair_of(a, b, clusters):
-    """Difference, variance, degrees of freedom, unpaired variance and correlation."""
-    scores = np.column_stack([a, b])
-    fit = shared_item_scores(scores, clusters)
-    difference, variance, df, _ = (x[0, 1] for x in pair_errors(scores, clusters, fit))
-    unpaired = fit.variance.sum()
-    scale = 2 * np.sqrt(fit.variance.prod())
-    return difference, variance, df, unpaired, (unpaired - variance) / scale
-
-
-def correlated(seed, n):
-    rng = np.random.default_rng(seed)
-    common = rng.normal(size=n)
-    return common + rng.normal(size=n), 0.3 + common + rng.normal(size=n)
 
 
 def test_gold_on_32_items(gold):
@@ -41,32 +24,6 @@ def test_gold_on_32_items(gold):
     ).variance[:, 0]
     assert_allclose(np.sqrt(paired), expected["se_paired_cluster_CR1"], rtol=1e-10)
     assert_allclose(np.sqrt(own_a + own_b), expected["se_unpaired_cluster_CR1"], rtol=1e-10)
-
-
-def test_independent_items_are_the_paired_t_test():
-    a, b = correlated(0, 40)
-    difference, variance, df, _, correlation = pair_of(a, b, np.arange(40))
-    expected = ttest_rel(a, b)
-    assert_allclose(difference / np.sqrt(variance), expected.statistic, rtol=1e-10)
-    assert_allclose(df, expected.df, rtol=1e-10)
-    assert_allclose(correlation, pearsonr(a, b).statistic, rtol=1e-10)
-
-
-def test_unpaired_is_the_welch_test():
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(size=12), rng.normal(1, 3, size=25)
-    pair = unpaired_difference(a.mean(), b.mean(), a.var(ddof=1) / 12, b.var(ddof=1) / 25, 11, 24)
-    expected = ttest_ind(a, b, equal_var=False)
-    assert_allclose(pair.difference / np.sqrt(pair.variance), expected.statistic, rtol=1e-10)
-    assert_allclose(pair.df, expected.df, rtol=1e-10)
-
-
-def test_swapping_the_models_changes_the_sign_alone():
-    a, b = correlated(3, 20)
-    clusters = np.repeat(np.arange(5), 4)
-    there, back = pair_of(a, b, clusters), pair_of(b, a, clusters)
-    assert_allclose(there[0], -back[0], rtol=1e-12)
-    assert_allclose(there[1:], back[1:], rtol=1e-12)
 
 
 def test_without_any_variance_degrees_of_freedom_are_unknown():

@@ -52,12 +52,6 @@ def test_two_proportions_are_jeffreys_beta():
     assert kstest(draws[:, 0], beta(7.5, 3.5).cdf).pvalue > LEAST_P
 
 
-def test_draws_repeat_with_the_generator():
-    for draw in (proportion_draws, lambda *a: mean_draws(0.5, *a)):
-        first, second = (draw([2.0], [9], 5, np.random.default_rng(3)) for _ in range(2))
-        assert_allclose(first, second, rtol=0)
-
-
 @pytest.mark.parametrize(
     ("a", "b"), [(0.5, 0.5), (0.5, 9.5), (132.5, 7.5), (2000.5, 1320.5), (1, 1)]
 )

@@ -8,7 +8,7 @@ from scipy.stats import binom, dirichlet, norm
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.intervals.means import t_interval
-from skbench.stats.intervals.moments import complement_moments, group_moments
+from skbench.stats.intervals.moments import group_moments
 from skbench.stats.ppi import (
     clustered_difference_estimate,
     difference_estimate,
@@ -157,29 +157,6 @@ def test_all_groups_as_one_by_one(n_autoraters, bounds):
         )
 
 
-def test_moments_are_numpys():
-    f, _, _, codes = rows(2, 2)
-    m = group_moments(f, codes, N_GROUPS)
-    for g in range(N_GROUPS):
-        assert_allclose(m.mean[g], f[codes == g].mean(axis=0))
-        assert_allclose(m.products[g] / (m.n[g] - 1), np.cov(f[codes == g].T))
-
-
-def test_leaving_rows_out_is_having_the_others():
-    f, _, known, codes = rows(2, 2)
-    known[codes == 3] = True  # a group without other rows
-    for order in (np.arange(len(f)), np.argsort(codes, kind="stable")):
-        X, out, groups = f[order], known[order], codes[order]
-        want = group_moments(X[~out], groups[~out], N_GROUPS)
-        got = complement_moments(X, np.flatnonzero(out), groups, N_GROUPS)
-        for a, b in zip(got, want, strict=True):
-            assert_allclose(a, b, rtol=1e-10)
-    constant = np.where(known[:, None], f, 0.3)
-    got = complement_moments(constant, np.flatnonzero(known), codes, N_GROUPS)
-    assert_array_equal(got.products, 0)
-    assert_array_equal(got.n, np.bincount(codes[~known], minlength=N_GROUPS))
-
-
 def test_large_offset_costs_no_digits():
     f, y, known, codes = rows(3)
     near, far = (
@@ -187,16 +164,6 @@ def test_large_offset_costs_no_digits():
         for c in (0.0, 1e7)
     )
     assert_allclose(far.variance, near.variance, rtol=1e-7)  # 1e7 has 9 digits after it
-
-
-def test_integer_weights_are_repetitions():
-    rng = np.random.default_rng(4)
-    columns, codes = rng.normal(size=(50, 2)), rng.integers(3, size=50)
-    weights = rng.integers(1, 5, size=50)
-    m = group_moments(columns, codes, 3, weights.astype(float))
-    again = group_moments(np.repeat(columns, weights, axis=0), np.repeat(codes, weights), 3)
-    assert_allclose(m.mean, again.mean)
-    assert_allclose(m.products / m.n[:, None, None], again.products / again.n[:, None, None])
 
 
 def test_power_of_zero_is_the_classical_mean():

@@ -119,7 +119,7 @@ def test_critical_value_attains_its_level(level):
 
 
 def test_monotone():
-    m2 = np.sort(spread_m2(150, 1e-6, 1e5))
+    m2 = np.sort(spread_m2(60, 1e-6, 1e5))
     values = np.array([[cva(m2, k, level) for k in KURTOSES] for level in LEVELS])
     for axis in range(3):
         # Rounding is all that may turn the order; kurtosis need not matter at all.
@@ -272,23 +272,6 @@ def test_fplib_is_0_only_where_residuals_are_equal():
     assert equal.prior_variance == 0
     nearly = 1e-4 * np.random.default_rng(0).normal(size=20)
     assert prior_moments(nearly, np.ones(20), correction="fplib").prior_variance > 0
-
-
-@pytest.mark.parametrize("correction", ["none", "pmt", "fplib"])
-def test_moments_symmetries(correction):
-    rng = np.random.default_rng(3)
-    sigma2 = rng.uniform(0.5, 2, 200)
-    residuals = rng.normal(0, np.sqrt(1.5 + sigma2))
-    weights = rng.uniform(0.5, 2, 200)
-    base = prior_moments(residuals, sigma2, weights, correction)
-    order = rng.permutation(200)
-    shuffled = prior_moments(residuals[order], sigma2[order], weights[order], correction)
-    np.testing.assert_allclose(shuffled, base, rtol=1e-12)
-    np.testing.assert_allclose(
-        prior_moments(-residuals, sigma2, 7 * weights, correction), base, rtol=1e-12
-    )
-    scaled = prior_moments(10 * residuals, 100 * sigma2, weights, correction)
-    np.testing.assert_allclose(scaled, np.array(base) * [100, 1], rtol=1e-12)
 
 
 def test_moments_are_consistent():

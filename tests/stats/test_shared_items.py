@@ -78,15 +78,6 @@ def test_two_models_are_compared_on_what_both_answered():
     assert_allclose(errors.df[0, 1], fit.df[0], rtol=1e-10)
 
 
-def test_scores_shift_and_scale_and_order_does_not_matter():
-    scores, clusters = table(6, gaps=0.3)
-    fit, errors = pairs_of(scores, clusters)
-    order = np.random.default_rng(0).permutation(5)
-    moved, other = pairs_of(100 + 3 * scores[:, order], clusters)
-    assert_allclose(moved.mean, 100 + 3 * fit.mean[order], rtol=1e-10)
-    assert_allclose(other.variance, 9 * errors.variance[np.ix_(order, order)], rtol=1e-8, atol=1e-9)
-
-
 def test_components_are_apart_and_one_link_is_not_enough():
     rng = np.random.default_rng(7)
     scores = np.full((40, 5), np.nan)
@@ -127,25 +118,3 @@ def test_degrees_of_freedom_of_one_cluster_are_unknown():
     fit, errors = pairs_of(scores, np.zeros(36, dtype=int))
     assert np.isnan(fit.variance).all()
     assert np.isnan(errors.variance[np.triu_indices(5, 1)]).all()
-
-
-def stacked_cr2(scores, clusters, a, b):
-    """Least squares of all scores on one dummy per model, CR2 and Bell-McCaffrey by matrices."""
-    item, model = np.nonzero(np.isfinite(scores))
-    design = np.eye(scores.shape[1])[model]
-    y, of_cluster = scores[item, model], clusters[item]
-    bread = np.linalg.inv(design.T @ design)
-    hat = design @ bread @ design.T
-    contrast = np.zeros(scores.shape[1])
-    contrast[a], contrast[b] = 1, -1
-    keep = np.eye(len(y)) - hat
-    residual, meat, columns = keep @ y, 0.0, []
-    for c in np.unique(of_cluster):
-        own = of_cluster == c
-        values, vectors = np.linalg.eigh(keep[np.ix_(own, own)])
-        root = vectors @ np.diag(np.where(values > 1e-9, 1 / np.sqrt(values), 0)) @ vectors.T
-        weight = root @ design[own] @ bread @ contrast
-        meat += (weight @ residual[own]) ** 2
-        columns.append(keep[:, own] @ weight)
-    products = np.array(columns) @ np.array(columns).T
-    return contrast @ bread @ design.T @ y, meat, np.trace(products) ** 2 / np.sum(products**2)

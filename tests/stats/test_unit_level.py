@@ -120,13 +120,13 @@ def test_a_topic_without_answers_scatters_as_the_others_do(answers):
     given = prior([0, 1], [0.5, 1], n_topics=3)
     fit = unit.unit_level_logit(y, X, topic, np.ones(12), given)
     _, variance = prediction.latent(fit, np.zeros((1, 2)), np.array([2]), np.ones(1))
-    _, _, w = slow.posterior(y, X, topic, given, 400_000, np.random.default_rng(0))
+    _, _, w = slow.posterior(y, X, topic, given, 100_000, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     # The same draws once more, for the effect of the third topic.
-    rng.normal(size=(400_000, 2))
+    rng.normal(size=(100_000, 2))
     stds, weights = np.geomspace(0.03, 2.5, 12), np.geomspace(0.004, 4.5, 12)
     chance = stds * np.exp(-(stds**2) / 2)
-    std = rng.choice(stds, p=chance / chance.sum(), size=(400_000, 1))[:, 0]
+    std = rng.choice(stds, p=chance / chance.sum(), size=(100_000, 1))[:, 0]
     share = weights**2 * np.exp(-2 * weights)
     expected = (w @ std**2) * np.sum(share / weights) / share.sum()
     assert variance[0] == pytest.approx(expected, rel=0.1)

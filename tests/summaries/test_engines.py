@@ -150,11 +150,6 @@ def test_same_numbers(rows, engine, case, tmp_path):
     assert_same(summary(engine(rows, tmp_path), case), summary(rows, case))
 
 
-def test_same_numbers_from_a_frame_in_memory(rows, tmp_path):
-    for case in ("features of text", "continuous in clusters"):
-        assert_same(summary(as_polars(rows, tmp_path), case), summary(rows, case))
-
-
 def many_rows(n_rows):
     """Four models on the same items of six topics, in a lazy frame."""
     import polars as pl
@@ -189,48 +184,36 @@ def test_against_one_group_after_the_other(rows):
         np.testing.assert_allclose(g.X["length"].iloc[i], own["length"].mean())
 
 
-@pytest.mark.parametrize("column", ["model", "topic", "passage", "item", "confidence"])
 @pytest.mark.parametrize("engine", [as_pandas, *ENGINES])
-def test_missing_values_are_refused_alike(rows, engine, column, tmp_path):
-    holes = rows.convert_dtypes() if column == "item" else rows.copy()
-    holes.loc[holes.index[:7], column] = None
-    said = "missing or infinite 'confidence'" if column == "confidence" else f"no '{column}'"
-    with pytest.raises(ValueError, match=f"7 of 1200 rows have .*{said}"):
-        summarize_items(engine(holes, tmp_path), BY, score="confidence", cluster="passage")
+def test_the_same_is_refused(rows, engine, tmp_path):
+    def refused(rows, message):
+        frame = engine(rows, tmp_path)
+        with pytest.raises(ValueError, match=message):
+            summarize_items(frame, BY, score="confidence", cluster="passage")
+        return frame
 
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("engine", [as_pandas, *QUICK])
-def test_scores_that_are_no_numbers_are_refused_alike(rows, engine, value, tmp_path):
-    import polars as pl
-
-    holes = rows.assign(confidence=rows["confidence"].mask(rows.index == 1100, value))
-    frame = engine(holes, tmp_path)
+    for column in ("model", "topic", "passage", "item", "confidence"):
+        holes = rows.convert_dtypes() if column == "item" else rows.copy()
+        holes.loc[holes.index[:7], column] = None
+        said = "missing or infinite 'confidence'" if column == "confidence" else f"no '{column}'"
+        frame = refused(holes, f"7 of 1200 rows have .*{said}")
     if engine is as_polars:  # nan itself, which the conversion from pandas takes for missing
-        frame = frame.with_columns(pl.col("confidence").fill_null(float("nan")))
-    with pytest.raises(ValueError):
-        summarize_items(frame, BY, score="confidence")
+        with pytest.raises(ValueError, match="7 of 1200 rows have a missing or infinite"):
+            summarize_items(frame.fill_null(float("nan")), BY, score="confidence")
+    for value in (np.inf, -np.inf):
+        at = rows["confidence"].mask(rows.index == 1100, value)
+        refused(rows.assign(confidence=at), "1 of 1200 rows have a missing or infinite")
+    refused(rows.iloc[:0], "no rows")
 
 
 @pytest.mark.parametrize("engine", [as_pandas, *ENGINES])
-def test_double_rows_are_refused_alike(rows, engine, tmp_path):
-    twice = pd.concat([rows, rows.iloc[5:7]], ignore_index=True)
+def test_double_rows_are_refused_where_ids_are_looked_at(rows, engine, tmp_path):
+    twice = engine(pd.concat([rows, rows.iloc[5:7]], ignore_index=True), tmp_path)
     with pytest.raises(ValueError):
-        summarize_items(engine(twice, tmp_path), BY)
-
-
-@pytest.mark.parametrize("engine", [as_pandas, *ENGINES])
-def test_empty_is_refused_alike(rows, engine, tmp_path):
-    with pytest.raises(ValueError):
-        summarize_items(engine(rows.iloc[:0], tmp_path), BY)
-
-
-@pytest.mark.parametrize("engine", [as_pandas, *QUICK])
-def test_ids_may_be_left_alone(rows, engine, tmp_path):
-    twice = pd.concat([rows, rows.iloc[5:7]], ignore_index=True)
+        summarize_items(twice, BY)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        g = summarize_items(engine(twice, tmp_path), BY, item=None)
+        g = summarize_items(twice, BY, item=None)
     assert g.n.sum() == 1202
     assert set(g.groups) == set(rows["topic"])
 

@@ -299,49 +299,11 @@ def test_items_may_be_the_groups(items):
     assert g.item_correlation is None
 
 
-@pytest.mark.parametrize("dtype", [object, "category"])
-def test_scores_that_are_no_numbers_are_refused(items, dtype):
-    with pytest.raises(ValueError):
-        summarize_items(items.astype({"score": dtype}), "topic")
-
-
 def test_missing_group_is_said(items):
     lacking = items[~((items["model"] == "B") & (items["topic"] == "bio"))]
     with pytest.warns(UserWarning, match="combinations"):
         g = summarize_items(lacking, ["model", "topic"])
     assert len(g) == 11
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda f: f.drop(columns="score"),
-            "no column 'score'. Its columns are: model, topic, item",
-        ),
-        (lambda f: f.drop(columns="topic"), "no column 'topic'"),
-        (lambda f: f.iloc[:0], "no rows"),
-        (lambda f: f.assign(score="yes"), "'score' must be numeric, but row 0 has 'yes'"),
-        (lambda f: f.assign(score="1"), "holds numbers as text"),
-        (lambda f: f.assign(score=f["score"].where(f["item"] > 0)), "12 of 72 rows have a missing"),
-        (lambda f: f.assign(score=np.inf), "72 of 72 rows have a missing or infinite 'score'"),
-        (
-            lambda f: f.assign(topic=f["topic"].where(f["item"] > 0)),
-            "12 of 72 rows have no 'topic'",
-        ),
-        (lambda f: pd.concat([f, f.iloc[:1]]), "model='A', topic='law', item=0 with 2 rows"),
-    ],
-)
-@pytest.mark.parametrize("engine", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
-def test_refuses(items, change, message, engine):
-    with pytest.raises(ValueError, match=message):
-        summarize_items(engine(change(items)), ["model", "topic"])
-
-
-def test_refuses_clusters_without_label(items):
-    items["passage"] = np.where(items["item"] == 0, None, "p")
-    with pytest.raises(ValueError):
-        summarize_items(items, ["model", "topic"], cluster="passage")
 
 
 def test_mmlu_pro_matches_the_published_counts(data_folder):
@@ -389,19 +351,6 @@ def test_spread_is_that_of_the_rows():
     )
     assert_allclose(g.sampling.variance_noise.pooled_share, 40 / 42)
     assert g.fit_args["sampling"].variance_noise == g.sampling.variance_noise
-
-
-def test_spread_depends_on_no_row_order_and_no_engine_in_memory():
-    rng = np.random.default_rng(0)
-    items = pd.DataFrame({"group": rng.integers(0, 9, 200), "score": rng.gamma(2, size=200)})
-    expected = summarize_items(items, "group").sampling.variance_noise
-    shuffled = summarize_items(
-        items.sample(frac=1, random_state=0), "group"
-    ).sampling.variance_noise
-    assert_allclose(shuffled, expected, rtol=1e-9)
-    assert_allclose(
-        summarize_items(pl.from_pandas(items), "group").sampling.variance_noise, expected, rtol=1e-9
-    )
 
 
 def test_clusters_of_one_size_spread_as_their_means():

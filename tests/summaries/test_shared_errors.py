@@ -1,6 +1,5 @@
 """Item correlation of rows of items: names, scores and frames that it takes or refuses."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -24,31 +23,6 @@ def test_summaries_carry_it(shared):
     assert own.item_correlation is None
 
 
-@pytest.mark.parametrize("column", ["model", "topic", "item"])
-def test_correlation_of_rows_without_a_name_is_refused(shared, column):
-    items = shared.items.copy()
-    items[column] = items[column].astype(object)
-    items.loc[3, column] = None
-    message = f"Column '{column}' has no name in 1 of 2400 rows, the first is row 3"
-    with pytest.raises(ValueError, match=message):
-        item_correlation(items)
-
-
-@pytest.mark.parametrize(
-    ("score", "message"),
-    [
-        (np.inf, "1 of 2400 rows have a missing or infinite 'score'"),
-        (np.nan, "1 of 2400 rows have a missing or infinite 'score'"),
-        ("no", "'score' must be numeric, but row 3 has 'no'"),
-    ],
-)
-def test_correlation_of_scores_that_are_no_numbers_is_refused(shared, score, message):
-    items = shared.items.astype({"score": object if score == "no" else float})
-    items.loc[3, "score"] = score
-    with pytest.raises(ValueError, match=message):
-        item_correlation(items)
-
-
 def test_correlation_of_no_rows_or_a_lazy_frame_is_refused(shared):
     polars = pytest.importorskip("polars")
     with pytest.raises(ValueError):
@@ -60,9 +34,3 @@ def test_correlation_of_no_rows_or_a_lazy_frame_is_refused(shared):
 def test_features_with_a_correlation_can_be_joined(shared):
     X = summarize_items(shared.items, ["model", "topic"]).fit_args["X"]
     assert len(pd.concat([X, X])) == 2 * len(X)
-
-
-def test_correlation_of_any_frame(shared):
-    polars = pytest.importorskip("polars")
-    R = item_correlation(polars.from_pandas(shared.items))
-    np.testing.assert_allclose(R, item_correlation(shared.items), rtol=1e-12)

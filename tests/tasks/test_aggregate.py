@@ -46,7 +46,7 @@ def rows(gold_folder):
 
 @pytest.fixture(scope="module")
 def vtab(rows):
-    return TaskBootstrap(random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
+    return TaskBootstrap(20_000, random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_table_8(vtab, gold_folder, by):
     """Points within .1 and ends within .2, but for two of the 160 ends.
 
     These are printed as 4.5, half way between two whole ranks: quantiles of 100 draws are
-    interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 10,000 draws
+    interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 20,000 draws
     the ends are 4 and 5. Some hundreds of them have the printed ends, as all the others.
     """
     printed = printed_table(gold_folder, 8)
@@ -96,7 +96,7 @@ def test_table_8(vtab, gold_folder, by):
     ours = interval[["low", "high"]].astype(float)
     off = np.abs(ours - np.column_stack(ends)) > 0.2
     assert [tuple(x) for x in off.stack()[lambda o: o].index] == INTERPOLATED.get(by, [])
-    hundreds = drawn.values.reshape(100, 100, -1)[:, :, drawn.labels[0].get_indexer(printed.index)]
+    hundreds = drawn.values.reshape(200, 100, -1)[:, :, drawn.labels[0].get_indexer(printed.index)]
     many = np.quantile(hundreds, [0.025, 0.975], axis=1)
     assert np.all(np.min(many, axis=1) < np.array(ends) + ROUNDING)
     assert np.all(np.max(many, axis=1) > np.array(ends) - ROUNDING)
@@ -154,13 +154,13 @@ def test_bootstrap_bounds_move_with_the_number_of_draws(vtab, rows, gold_folder)
     few = TaskBootstrap(100, random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
     with pytest.warns(UserWarning, match="100 draws"):
         narrow = aggregate(normalize_scores(few.draws_, "bootstrap")).interval()
-    with pytest.warns(UserWarning, match="10000 draws"):
+    with pytest.warns(UserWarning, match="20000 draws"):
         wide = aggregate(normalize_scores(vtab.draws_, "bootstrap")).interval()
     assert 0.005 < np.abs(wide.value - narrow.value).max() < 0.02
     low, high = np.array(reference["norm_low_high_B20000_seed0"])
     tasks = rows["task"].unique()
     assert vtab.tasks_.get_level_values("task").tolist() == list(tasks)
-    # Extremes of 10,000 against those of 20,000 draws.
+    # Extremes of two times 20,000 draws.
     np.testing.assert_allclose(vtab.draws_.values.min(axis=(0, 1)), low, atol=0.02)
     np.testing.assert_allclose(vtab.draws_.values.max(axis=(0, 1)), high, atol=0.02)
 
@@ -334,61 +334,36 @@ def test_errors_of_weights(draws, weights):
         rank_models(draws, weights=weights)
 
 
-def test_errors_of_categories(draws):
-    plain = Draws(draws.values, (MODELS, TASKS.droplevel(0)), "bootstrap")
-    for call in (lambda: aggregate(plain, "category"), lambda: aggregate(plain, by="category")):
-        with pytest.raises(ValueError):
-            call()
+def without_categories(draws):
+    return Draws(draws.values, (MODELS, TASKS.droplevel(0)), "bootstrap")
 
 
 @pytest.mark.parametrize(
-    "bounds",
+    ("call", "error"),
     [
-        (0.5, 0.5),
-        ({"law": 0.1}, 1),
-        ([0, 0, 0, 0], 1),
-        ({"law": 0, "art": 0, "sort": 2, "add": 0}, 1),
-        (0, np.inf),
+        (lambda d: aggregate(without_categories(d), by="category"), ValueError),
+        (lambda d: aggregate(without_categories(d), "category"), ValueError),
+        (lambda d: aggregate(d, "category", by="category"), ValueError),
+        (lambda d: aggregate(aggregate(d)), TypeError),
+        (lambda d: normalize_scores(d, (0.5, 0.5)), ValueError),
+        (lambda d: normalize_scores(d, ({"law": 0.1}, 1)), ValueError),
+        (lambda d: normalize_scores(d, ([0, 0, 0, 0], 1)), ValueError),
+        (lambda d: normalize_scores(d, (dict(law=0, art=0, sort=2, add=0), 1)), ValueError),
+        (lambda d: normalize_scores(d, (0, np.inf)), ValueError),
+        (lambda d: differences(aggregate(d), [("ada", "dan")]), ValueError),
+        (lambda d: differences(aggregate(d), [("ada", "ada")]), ValueError),
+        (lambda d: differences(aggregate(d), [("ada", "bob", "cyd")]), ValueError),
+        (lambda d: differences(aggregate(d), []), ValueError),
+        (lambda d: differences(one_axis(d.values[:, :1, 0])), ValueError),
+        (lambda d: differences(d), TypeError),
+        (
+            lambda d: rank_models(Draws(d.values - 0.5, d.labels, d.kind), "geometric mean"),
+            ValueError,
+        ),
+        (lambda d: rank_probabilities(aggregate(d)), ValueError),
+        (lambda d: rank_probabilities(rank_models(d, "average rank")), ValueError),
     ],
 )
-def test_errors_of_bounds(draws, bounds):
-    with pytest.raises(ValueError):
-        normalize_scores(draws, bounds)
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        [("ada", "dan")],
-        [("ada", "ada")],
-        [("ada", "bob", "cyd")],
-        [],
-    ],
-)
-def test_errors_of_pairs(draws, pairs):
-    with pytest.raises(ValueError):
-        differences(aggregate(draws), pairs)
-
-
-def test_one_model_has_no_pair(draws):
-    with pytest.raises(ValueError):
-        differences(one_axis(draws.values[:, :1, 0]))
-
-
-def test_errors_of_kinds_of_input(draws):
-    with pytest.raises(TypeError):
-        differences(draws)
-    with pytest.raises(TypeError):
-        aggregate(aggregate(draws))
-
-
-def test_errors_of_ranks(draws):
-    shifted = Draws(draws.values - 0.5, draws.labels, "bootstrap")
-    with pytest.raises(ValueError):
-        rank_models(shifted, "geometric mean")
-    with pytest.raises(ValueError):
-        aggregate(draws, "category", by="category")
-    with pytest.raises(ValueError):
-        rank_probabilities(aggregate(draws))
-    with pytest.raises(ValueError):
-        rank_probabilities(rank_models(draws, "average rank"))
+def test_errors(draws, call, error):
+    with pytest.raises(error):
+        call(draws)

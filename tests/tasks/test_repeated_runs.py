@@ -90,19 +90,10 @@ def test_constant_scores_are_warned_of():
     assert np.isnan([estimate.low[1], estimate.high[1], estimate.standard_error[1]]).all()
 
 
-def test_bad_input_is_named():
+@pytest.mark.parametrize("runs", [[1.0, np.nan], [], [1.0, np.inf]])
+def test_bad_runs_are_refused(runs):
     with pytest.raises(ValueError):
-        fitted([[1.0, 2.0]], "normal")
-    with pytest.raises(ValueError):
-        fitted([[1.0, 2.0], [1.0, np.nan]])
-    with pytest.raises(ValueError):
-        fitted([[], [1.0, 2.0]])
-    with pytest.raises(ValueError):
-        fitted([[1.0, 2.0], [1.0, np.inf]])
-    with pytest.raises(ValueError):
-        RepeatedRuns().fit(np.zeros((2, 1)), [[1.0, 2.0]] * 2)
-    with pytest.raises(ValueError):
-        RepeatedRuns().fit(pd.DataFrame({"model": ["a", "b"]}), [[1.0, 2.0]])
+        fitted([runs, [1.0, 2.0]])
 
 
 @pytest.mark.filterwarnings("ignore:.*same score in every run")

@@ -151,35 +151,25 @@ def test_accuracies_of_1_are_warned_of():
 
 
 @pytest.mark.parametrize(
-    ("options", "change"),
+    ("options", "changed"),
     [
-        ({"categories": ("u", "v")}, {}),
-        ({"categories": ("u", "v", "v")}, {}),
-        ({"categories": ("u", "v", "x")}, {}),
-        ({}, {"n": None}),
-        ({}, {"n": 7}),
-        ({}, {"one model": True}),
-        ({}, {"one category": True}),
-        ({}, {"no category": True}),
-        ({}, {"missing": True}),
-        ({}, {"name": True}),
+        ({"categories": ("u", "v")}, lambda X: X),
+        ({"categories": ("u", "v", "v")}, lambda X: X),
+        ({"categories": ("u", "v", "x")}, lambda X: X),
+        ({}, lambda X: X.assign(n=7)),
+        ({}, lambda X: X.assign(n=None)),
+        ({}, lambda X: X[X["model"] == "m0"]),
+        ({}, lambda X: X.assign(category="u")),
+        ({}, lambda X: X.drop(columns="category")),
+        ({}, lambda X: X.iloc[1:]),
+        ({}, lambda X: X.replace("m0", "undecided")),
     ],
 )
-def test_errors(options, change):
+def test_errors(options, changed):
     X, y = make_rows()
-    n = change.get("n", 100)
-    if "one model" in change:
-        X, y = X[X["model"] == "m0"], y[X["model"] == "m0"]
-    if "one category" in change:
-        X = X.assign(category="u")
-    if "no category" in change:
-        X = X.drop(columns="category")
-    if "missing" in change:
-        X, y = X.iloc[1:], y[1:]
-    if "name" in change:
-        X = X.replace("m0", "undecided")
+    rows = changed(X.assign(y=y, n=100))
     with pytest.raises(ValueError):
-        WeightSimplex(**{"resolution": 5, **options}).fit(X, y, n=n)
+        WeightSimplex(resolution=5, **options).fit(rows, rows["y"], n=rows["n"])
 
 
 def test_draws_bring_their_own_correlation():

@@ -174,6 +174,8 @@ CASES = {
     "pass_at_k counts": (counts_of(TWICE), passing),
     "summarize_items": (ONCE, lambda x: groups(summarize_items(x, "model"))),
     "summarize_items subjects": (ONCE, lambda x: groups(summarize_items(x, ["model", "subject"]))),
+    "summarize_items named twice": (
+        ONCE, lambda x: groups(summarize_items(x, ["model", "subject"], topic=["topic"] * 2))),
     "summarize_items repeats": (
         TWICE, lambda x: groups(summarize_items(x, ["model", "subject"], cluster="item"))),
     "summarize_items clusters": (
@@ -277,6 +279,22 @@ def test_topics_that_differ_between_models_are_told(call):
     tags.loc[tags["item"] % 2 == 0, "topic"] = "same"
     with pytest.warns(UserWarning, match="40 ids, such as 1, have another topic"):
         call(tags)
+
+
+@pytest.mark.parametrize("topic", ["nope", "model", "item"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        compare_models,
+        pass_at_k,
+        item_correlation,
+        lambda x, topic: summarize_items(x, "subject", topic=topic),
+        lambda x, topic: ItemBank(topic=topic).fit(x),
+    ],
+)
+def test_topics_are_columns_of_topics(call, topic):
+    with pytest.raises(ValueError, match="topic='(model|item)' names|no column 'nope'"):
+        call(TWICE, topic=topic)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def population(items, by, score, item, topic, model, features, share_items):
     """The population of item rows, or of a table with one column per model."""
     item_means = [features] if isinstance(features, str) else features
     item_means = list(item_means) if isinstance(item_means, list | tuple) else []
-    frame, key = with_item_key(as_frame(items), item, topic, (*by, model))
+    frame, key = with_item_key(as_frame(items), item, topic, by, model)
     has_items = item in frame.collect_schema().names()
     if not has_items:
         # Row numbers as ids: nothing is shared, and nobody needs to be warned of it.

@@ -47,7 +47,7 @@ class Data:
         by = [by] if isinstance(by, str) else list(by)
         self._options = defaults | {"topic": "topic"} | options | {"by": by}
         item, topic, model = (self._options[name] for name in ("item", "topic", "model"))
-        frame, key = with_item_key(opened(items), item, topic, (*by, model))
+        frame, key = with_item_key(opened(items), item, topic, by, model)
         self._options["topic"] = key[:-1]
         columns = self._columns(frame.collect_schema().names())
         frame = with_score(frame, self._options["score"])

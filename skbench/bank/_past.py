@@ -14,7 +14,7 @@ def read_past(past, model, topic, item, score, exclude):
     frame = opened(past)
     names = frame.collect_schema().names()
     require_columns(names, [model, item, score], "past_items")
-    frame, key = with_item_key(frame, item, topic if topic in names else None)
+    frame, key = with_item_key(frame, item, topic, model=model)
     keys = [model, *key]
     frame = checked_scores(frame.select([*keys, score]), keys, score)
     rows = _rows(frame.select([*keys, SCORE]))

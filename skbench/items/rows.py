@@ -55,17 +55,23 @@ def refuse_lists(frame, names):
         refuse_unhashable(repr(name), native[name])
 
 
-def with_item_key(frame, item, topic, others=()):
+def with_item_key(frame, item, topic, by=(), model=None):
     """The frame with ids of one type, and the columns that identify an item: topic and item.
 
-    Columns of the topic are left out where they are among `others`, and the default, "topic", where
-    it is absent: ids are then taken for unique.
+    Columns of the topic are left out where groups go `by` them, and the default, "topic", where it
+    is absent: ids are then taken for unique.
     """
     columns = frame.collect_schema().names()
-    topics = [topic] if isinstance(topic, str) else list(topic or [])
+    topics = [topic] if isinstance(topic, str) else list(dict.fromkeys(topic or []))
     if topics != ["topic"]:
         require_columns(columns, topics)
-    key = [name for name in topics if name in columns and name not in (*others, item)] + [item]
+        if {item, model} & set(topics):
+            raise ValueError(
+                f"topic={topic!r} names the column of the models, or of the items. Name columns of "
+                "topics, or pass topic=None."
+            )
+    own = (*by, model, item)
+    key = [name for name in topics if name in columns and name not in own] + [item]
     native = nw.to_native(frame)
     if not isinstance(native, pd.DataFrame):
         return frame, key

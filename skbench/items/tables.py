@@ -147,7 +147,7 @@ class ScoreTable(NamedTuple):
 
 def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds=None):
     """Item rows as a `ScoreTable`; with clusters, an item may have several answers."""
-    frame, key = with_item_key(as_frame(items), item, topic, (*by, model))
+    frame, key = with_item_key(as_frame(items), item, topic, by, model)
     wanted = list(dict.fromkeys([model, *by, *key, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
     if model in by or item in by:

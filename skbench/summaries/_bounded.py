@@ -87,7 +87,7 @@ def betting_estimate(
     array([0.17])
     """
     by = check_by(by)
-    frame, key = with_item_key(opened(items), item, topic, (*by, model))
+    frame, key = with_item_key(opened(items), item, topic, by, model)
     names = frame.collect_schema().names()
     require_columns(names, [*by, score])
     frame = checked_scores(frame, by, score)

@@ -27,7 +27,7 @@ _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apa
 def item_correlation(
     items: Rows,
     model: str = "model",
-    topic: Names = "topic",
+    topic: Names | None = "topic",
     item: str = "item",
     score: str = "score",
     cluster: str | None = None,
@@ -41,8 +41,8 @@ def item_correlation(
         changed. Several rows of a model on one item are averaged.
     model : str, default="model"
         Column that names the model.
-    topic : str or list of str, default="topic"
-        Column or columns of the topic.
+    topic : str or list of str or None, default="topic"
+        Column or columns of the topic; "topic" may be absent.
     item : str, default="item"
         Column of item ids, unique within a topic.
     score : str, default="score"
@@ -86,21 +86,19 @@ def item_correlation(
     ada    1.00  0.33
     bob    0.33  1.00
     """
-    topic = [topic] if isinstance(topic, str) else list(topic)
     units = None if cluster in (None, item) else [cluster]
-    require_columns(as_frame(items).collect_schema().names(), topic)
-    frame, key = with_item_key(_in_memory(items), item, topic)
+    frame, key = with_item_key(_in_memory(items), item, topic, model=model)
     names = [model, *key, *(units or [])]
     require_columns(frame.columns, [*names, score])
     refuse_lists(frame, names)
-    return correlation_of(checked_scores(frame, [], score), model, topic, key, score, units)
+    return correlation_of(checked_scores(frame, [], score), model, key[:-1], key, score, units)
 
 
 def correlation_of(frame, model, topic, key, score, units):
     """`item_correlation` of items with this key, and of units, clusters of them or the items."""
     frame = with_score(frame, score)
     column, models = _codes(frame, model)
-    topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])
+    topic_of_row = _codes_of_pairs([0 * column, *(_codes(frame, name)[0] for name in topic)])
     row = _codes_of_pairs([topic_of_row, *(_codes(frame, name)[0] for name in key)])
     shape = row.max() + 1, len(models)
     cell = np.ravel_multi_index((row, column), shape)

@@ -151,7 +151,7 @@ def summarize_items(
     check_cluster_weight(cluster_weight, cluster)
     by = check_by(by)
     columns, table = _kinds_of_features(features)
-    frame, key = with_item_key(opened(items), item, topic, (*by, model))
+    frame, key = with_item_key(opened(items), item, topic, by, model)
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
     refuse_lists(frame, [name for name in (*by, *key, cluster) if name in names])

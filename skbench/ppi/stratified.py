@@ -54,11 +54,10 @@ class StratifiedPPI(PPIEstimator):
         - ``strata(X)``: returns the stratum of every row, of autorater scores as an
           array of shape (n_rows, n_autoraters).
     n_strata : int or sequence of int, default=5
-        Number of bins or leaves; of several the one with the smallest standard error.
+        Number of bins or leaves; of several the one with the smallest standard error. Those with
+        fewer than 3 labeled or unlabeled rows are merged into one.
     power_tuning : bool, default=False
         Whether the autorater's weight is tuned within each stratum.
-    min_count : int, default=3
-        Strata with fewer labeled or unlabeled rows are merged into one.
     bounds : tuple of two floats, default=None
         Range of the labels by their definition; None as in `PPIMean`.
 
@@ -126,14 +125,12 @@ class StratifiedPPI(PPIEstimator):
         strata: Literal["quantile", "tree"] | Estimator | Callable[..., Any] = "quantile",
         n_strata: Count | Sequence[Count] = 5,
         power_tuning: bool = False,
-        min_count: Count = 3,
         *,
         bounds: Bounds | None = None,
     ) -> None:
         self.strata = strata
         self.n_strata = n_strata
         self.power_tuning = power_tuning
-        self.min_count = min_count
         self.bounds = bounds
 
     @classmethod
@@ -159,7 +156,7 @@ class StratifiedPPI(PPIEstimator):
         here it is the t interval of the same moments. The intervals are too short for their
         level, which the guarantee "none" says.
         """
-        return cls(strata, n_strata=_PUBLISHED_SEARCH, min_count=3, power_tuning=False)
+        return cls(strata, n_strata=_PUBLISHED_SEARCH, power_tuning=False)
 
     @property
     def _guarantee(self):
@@ -240,7 +237,7 @@ class StratifiedPPI(PPIEstimator):
             np.bincount(rows[which], minlength=shape[0] * shape[1]).reshape(shape)
             for which in (data.labeled, ~data.labeled)
         )
-        joined = merged_strata(n_labeled, n_unlabeled, self.min_count)
+        joined = merged_strata(n_labeled, n_unlabeled)
         per_group = np.where(joined, 0, np.arange(1, len(names) + 1))
         # The last is for strata that no fitted row has.
         unseen = np.full((data.n_groups, 1), len(names) + 1)

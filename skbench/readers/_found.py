@@ -44,6 +44,12 @@ class ItemRows(NamedTuple):
     blank: pd.DataFrame | None = None
     doubts: list = []
 
+    def changed(self, change):
+        """The same with what a function makes of each of its tables."""
+        frames = {name: getattr(self, name) for name in ("items", "groups", "blank")}
+        known = {name: change(frame) for name, frame in frames.items() if frame is not None}
+        return self._replace(**known)
+
 
 class BadLines:
     """Lines that cannot be read: refused by default, or skipped and counted."""

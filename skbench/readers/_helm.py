@@ -16,8 +16,6 @@ _USUAL = (
 def _records(path, bad, notes):
     """Entries of test instances as they were asked; the head is the run."""
     entries = document(path)
-    if not isinstance(entries, list):
-        raise ValueError(f"{str(path)!r} holds no list, so it is no per_instance_stats.json.")
     run, n_perturbed = _run(path, notes), 0
     for number, entry in enumerate(entries, start=1):
         if entry.get("perturbation"):

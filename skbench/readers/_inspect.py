@@ -77,8 +77,6 @@ def _read(path):
     """Header and summaries."""
     if beginning(path, 2) != b"PK":
         log = document(path)
-        if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
-            raise ValueError(f"{str(path)!r} is no log of Inspect: it has no field 'eval'.")
         return log, log.get("samples") or []
     archive = Archive(path)
     names = archive.names()

@@ -318,6 +318,4 @@ def without_categories(table):
 
 def plain(rows):
     """`ItemRows` with names in place of categories."""
-    frames = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
-    known = {name: frame for name, frame in frames.items() if frame is not None}
-    return rows._replace(**{name: without_categories(frame) for name, frame in known.items()})
+    return rows.changed(without_categories)

@@ -8,7 +8,7 @@ import click
 from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import pasts, reading, tables, understanding
-from skbench.report.options import Names, model_options, population_option
+from skbench.report.options import Names, choice_option, model_options, population_option
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, in_one_line, working
 from skbench.report.writers import print_whole
@@ -20,12 +20,8 @@ from skbench.report.writers import print_whole
 @click.argument("b", required=False)
 @click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
 @model_options
-@click.option(
-    "--adjust",
-    type=click.Choice(["none", "bonferroni", "holm"]),
-    default="bonferroni",
-    show_default=True,
-    help="How to allow for several comparisons; holm for p-values alone.",
+@choice_option(
+    "--adjust", "For several comparisons; holm for p-values.", "bonferroni", "holm", "none"
 )
 @population_option
 @format_options
@@ -90,8 +86,7 @@ def _read(file, a, b, by, roles, missing):
     names = [str(name) for (name,) in models]
     if names[0] == names[1]:
         names = [f"{names[0]} ({path})" for path in (file, a)]
-    sides = map(reading.with_models, (first, second), names)
-    sides = list(sides)
+    sides = list(map(reading.with_models, (first, second), names))
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     both = first._replace(
         items=pd.concat([rows.items for rows in sides], ignore_index=True),

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from skbench._files import write_whole
-from skbench.report.options import seed_option
+from skbench.report.options import number_option, seed_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import in_one_line, print_prose, save_picture, say, working
 from skbench.report.writers import print_grid
@@ -17,14 +17,7 @@ _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down t
 
 @click.command()
 @seed_option
-@click.option(
-    "--n",
-    "n_images",
-    type=click.IntRange(1, 400),
-    default=10,
-    show_default=True,
-    help="Images looked at per topic.",
-)
+@number_option("--n", "Images looked at per topic.", click.IntRange(1, 400), 10)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -32,7 +25,7 @@ _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down t
     show_default=True,
     help="Folder for the picture and the sampled results.",
 )
-def demo(seed, n_images, output):
+def demo(seed, n, output):
     """Estimate 250 accuracies from a few images each, and check against the truth.
 
     The benchmark is digits-C: five classifiers, trained on half of scikit-learn's
@@ -47,12 +40,12 @@ def demo(seed, n_images, output):
         with working("making digits-C"):
             data = load_digits_c(random_state=seed)
         items = data.items
-        sample = sample_items(items, n_images, random_state=seed)
+        sample = sample_items(items, n, random_state=seed)
         others = items.drop(index=sample.index)
         n_models, n_topics = items["model"].nunique(), items["topic"].nunique()
         print_prose(
             f"digits-C: {n_models} classifiers x {n_topics} topics (a corruption at a severity). "
-            f"{n_images} images per topic were looked at, the same for all classifiers. Accuracy "
+            f"{n} images per topic were looked at, the same for all classifiers. Accuracy "
             f"on the other {len(others) // (n_models * n_topics)} images of the topic is the "
             "truth.\n"
         )

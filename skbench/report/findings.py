@@ -74,9 +74,6 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
     unrelated = "item" not in read.columns and not isinstance(read.columns["score"], list)
     weight = reading.cluster_weight(cluster)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
-            warnings.simplefilter("ignore", category)
         summary = summarize_items(
             items,
             by=by,

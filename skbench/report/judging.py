@@ -4,10 +4,15 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LinearRegression
 
+from skbench import EmpiricalBayes, Estimate
 from skbench._numbers import score_form
 from skbench._printed import NUMBERS
 from skbench._warnings import warn
+from skbench.items.ranges import bounds_of, scale_in_words, unlike_units
+from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
+from skbench.ppi.agreement import mean_estimator
 from skbench.report import tables
 from skbench.report.table import Column, Table
 from skbench.report.terminal import say
@@ -17,8 +22,6 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
 
 def warn_of_units(data, columns):
     """Scores that look like shares beside labels that look like percents, or the reverse."""
-    from skbench.items.ranges import unlike_units
-
     if data.has_words:
         return
     given = {columns["judge"]: data.scores, columns["human"]: data.human}
@@ -29,8 +32,6 @@ def warn_of_units(data, columns):
 
 def known_bounds(data, given):
     """Range of the labels: given, or that of a scale that they show, which is said."""
-    from skbench.items.ranges import bounds_of, scale_in_words
-
     labels = data.human[data.labeled]
     if given is not None:
         return bounds_of(labels, given=given)
@@ -53,8 +54,6 @@ def estimated(data, columns, bounds, confidence_level, seed):
 
 def _estimator(data, bounds):
     """The method for these rows: exact where each of few verdicts has labels enough."""
-    from skbench.ppi.agreement import mean_estimator
-
     found = mean_estimator(data.verdicts, data.human, _is_binary(data), data.clusters, data.groups)
     return found.set_params(bounds=bounds) if "bounds" in found.get_params() else found
 
@@ -64,15 +63,11 @@ def _is_binary(data):
 
 
 def _scores_for(estimator, data):
-    from skbench.ppi import ChainRulePPI
-
     return data.verdicts if isinstance(estimator, ChainRulePPI) else data.numeric
 
 
 def _of_all(data, bounds, confidence_level):
     """One row of numbers, and the estimate they come from."""
-    from skbench.ppi import ClassicalMean
-
     estimator = _estimator(data, bounds)
     estimator.fit(_scores_for(estimator, data), data.human, cluster=data.clusters)
     estimate = estimator.estimate(confidence_level)
@@ -95,8 +90,6 @@ def _of_all(data, bounds, confidence_level):
 
 def _bias(data, bounds, seed, confidence_level):
     """Mean of score minus label, to which scores of rows without a label add; or None."""
-    from skbench.ppi import ClassicalMean, GroupedPPI, PPIMean
-
     if data.has_words or not _on_one_scale(data):
         return None
     if bounds is not None:
@@ -116,8 +109,6 @@ def _bias(data, bounds, seed, confidence_level):
 
 def _of_groups(data, bounds, confidence_level, seed):
     """One row of numbers per group, and the estimate they come from."""
-    from skbench.ppi import ClassicalMean, GroupedPPI, PPIMean
-
     rows = pd.DataFrame({"group": data.groups, "score": data.scores, "human": data.human})
     by_group = rows.groupby("group", sort=True)
     n_labeled = by_group["human"].count()
@@ -150,10 +141,6 @@ def _of_groups(data, bounds, confidence_level, seed):
 
 def _shrunk(grouped, bounds, confidence_level, seed):
     """Empirical Bayes on the corrected groups; those without a label are predicted."""
-    from sklearn.linear_model import LinearRegression
-
-    from skbench import EmpiricalBayes, Estimate
-
     eb = EmpiricalBayes(LinearRegression(), random_state=seed)
     known = eb.fit(**grouped.summary_.fit_args).estimate(confidence_level)
     value, low, high, error = np.full((4, len(grouped.labels_)), np.nan)

@@ -8,6 +8,8 @@ from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_named, require_columns
 from skbench._columns import with_winners
+from skbench.items.roles import find_roles
+from skbench.readers.loading import is_integer, load_table
 from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
 
@@ -132,8 +134,6 @@ def as_event(column, event, what="human label", option="event"):
 
 def with_guessed_cluster(table, by):
     """The table with a column of what repeats in a group, and its name; None: nothing does."""
-    from skbench.items.roles import find_roles
-
     roles, _ = find_roles(table.columns, {}, guess=("model", "item", "cluster", "topic"))
     topic = [name for name in roles.get("topic", []) if name not in by]
     # Ids may start again in every topic.
@@ -158,8 +158,6 @@ def say_silent(table, judge, human):
 
 def _load(file, wanted, texts):
     """A table that has these columns, winners of pairs in one column each."""
-    from skbench.readers.loading import load_table
-
     table, _ = load_table(file, lambda columns: texts)
     table = with_winners(table, wanted)
     require_columns(table.columns, wanted, repr(str(file)))
@@ -205,8 +203,6 @@ def _one_text(table, names):
 
 def _as_text(labels):
     """Text of labels; integers are the same in a column that a blank has made floating."""
-    from skbench.readers.loading import is_integer
-
     text = labels.astype(str)
     integers = text.str.removesuffix(".0")
     return integers if integers.map(is_integer).all() else text

@@ -3,6 +3,7 @@
 import math
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -62,9 +63,10 @@ def file_option(name, help_text, metavar=None, suffixes=()):
     return click.option(name, type=Output(suffixes), metavar=metavar, help=help_text)
 
 
-def number_option(name, help_text, kind=None):
+def number_option(name, help_text, kind=None, default=None):
     """An option that takes a number, a whole one above 0 unless told otherwise."""
-    return click.option(name, type=kind or click.IntRange(1), help=help_text)
+    kind = kind or click.IntRange(1)
+    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
 
 
 class Percent(float):
@@ -142,12 +144,7 @@ _READING = (
     click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
     click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
 )
-level_option = click.option(
-    "--confidence-level",
-    type=Share(0, 1),
-    default=0.95,
-    show_default=True,
-)
+level_option = number_option("--confidence-level", None, Share(0, 1), 0.95)
 bounds_option = click.option(
     "--bounds",
     type=Share(),
@@ -155,6 +152,16 @@ bounds_option = click.option(
     metavar="LOW HIGH",
     help="Lowest and highest possible score: estimates and intervals are cut to that range.",
 )
+
+
+class Size(NamedTuple):
+    """A number of items of a topic, or None for all items."""
+
+    topic: str | None
+    n: int
+
+    def __str__(self):
+        return str(self.n) if self.topic is None else f"{self.topic}={self.n}"
 
 
 class Sizes(click.ParamType):
@@ -169,7 +176,7 @@ class Sizes(click.ParamType):
         topic, equals, number = value.rpartition("=")
         if not number.isdigit() or int(number) == 0:
             self.fail(f"{value!r} is no number of items: pass N, or TOPIC=N for each topic.")
-        return (topic if equals else None), int(number)
+        return Size(topic if equals else None, int(number))
 
 
 population_option = click.option(
@@ -182,7 +189,7 @@ population_option = click.option(
 features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
 )
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+seed_option = number_option("--seed", None, click.IntRange(0), 0)
 _PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).", suffixes=_PICTURES)
 _MISSING = choice_option(

@@ -4,7 +4,7 @@ import click
 
 from skbench.report.formats import format_options, show
 from skbench.report.loaded_later import reading, tables
-from skbench.report.options import Names, level_option, reading_options
+from skbench.report.options import Names, level_option, number_option, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, command_with, in_one_line, say
 
@@ -13,7 +13,7 @@ _FLAKY_SHOWN = 10
 
 @click.command()
 @click.argument("file")
-@click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Answers taken.")
+@number_option("-k", "Answers taken.", default=3)
 @click.option("--all", "all_of_them", is_flag=True, help="All k must be right: pass^k.")
 @click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")
 @click.option("--compare", type=Names(), metavar="A,B", help="Paired difference of two models.")
@@ -67,7 +67,7 @@ def passk(
 
 def _with_enough(rows, k, drop_short):
     """Rows of the items that have k answers of a model; others are refused, or left out."""
-    keys = ["model", *(name for name in ("topic",) if name in rows), "item"]
+    keys = reading.item_key(rows, "model")
     answers = rows.groupby(keys, sort=False)["item"].transform("size")
     if "n_runs" in rows:
         answers = rows["n_runs"]

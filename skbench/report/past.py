@@ -122,7 +122,7 @@ def read_bank(paths, file, by=None, roles=None, new=()):
     # Each path by itself: one may have a column per model and another a row per answer.
     parts = [_read_past(path, by, roles, name_it=len(paths) > 1) for path in paths]
     past = pd.concat(parts, ignore_index=True)
-    keys = [name for name in ("model", "topic", "item") if name in past]
+    keys = reading.item_key(past, "model")
     twice = pd.concat([part[keys].drop_duplicates() for part in parts]).duplicated()
     if twice.any():
         row = past[keys].iloc[int(np.argmax(past.duplicated(keys)))]

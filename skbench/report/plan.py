@@ -31,13 +31,7 @@ _SIGNED = Share(-1, 1, closed=True)
 @click.argument("b", required=False)
 @number_option("--effect", "True difference worth finding, 0.03 or 3%: how many items?", Share())
 @number_option("--items", "Number of items: which difference?")
-@click.option(
-    "--power",
-    type=Share(0, 1),
-    default=0.8,
-    show_default=True,
-    help="Chance of showing the difference.",
-)
+@number_option("--power", "Chance of showing the difference.", Share(0, 1), 0.8)
 @level_option
 @number_option("--repeats", "Answers of each model to each item.")
 @number_option(

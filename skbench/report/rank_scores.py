@@ -1,16 +1,16 @@
 """`skbench leaderboard` on scores of whole data sets: mean rank scores and their rank sets."""
 
 from skbench._checks import require_columns
+from skbench.readers.loading import load_table
 from skbench.report import tables
 from skbench.report.formats import show_estimates
 from skbench.report.table import Column, Table
 from skbench.report.terminal import say
+from skbench.tasks import MeanRankScore
 
 
 def published_rows(file, model, score):
     """Rows of a leaderboard that prints means: model, dataset, task, language and score."""
-    from skbench.readers.loading import load_table
-
     names = {model or "model": "model", score or "mean": "score"}
     labels = [model or "model", "dataset", "task", "language"]
     table, notes = load_table(file, lambda columns: [name for name in labels if name in columns])
@@ -22,8 +22,6 @@ def published_rows(file, model, score):
 
 def show_rank_scores(form, rows, half_width, n_runs, confidence_level):
     """Rank the models by scores, or by means of so many runs with half-widths, and print it."""
-    from skbench.tasks import MeanRankScore
-
     if "task" not in rows:
         say("no task column: every data set taken as a task of its own")
         rows = rows.assign(task=rows["dataset"])

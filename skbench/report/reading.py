@@ -9,8 +9,12 @@ from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within
 from skbench._warnings import warn
+from skbench.items import ranges
+from skbench.items.roles import check_exist, check_model, columns_of
+from skbench.items.tables import score_table
+from skbench.readers import read_features, read_with_notes
 from skbench.report.terminal import DataError, command_with, say
-from skbench.report.understanding import item_key
+from skbench.report.understanding import in_lines, item_key, understood
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
@@ -23,8 +27,6 @@ NO_SPREAD = (
 
 def read(paths, by, roles, whole_sets=False):
     """`ItemRows` of files, models renamed; `whole_sets`: bootstrap scores of test sets, too."""
-    from skbench.readers import read_with_notes
-
     roles = dict(roles)
     new_names = roles.pop("rename", ())
     rows = renamed(read_with_notes(paths, topic=by, **roles), new_names)
@@ -39,8 +41,6 @@ def read(paths, by, roles, whole_sets=False):
 
 def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     """The same with all that was understood printed, and missing answers as asked."""
-    from skbench.report.understanding import in_lines, understood
-
     rows = read(paths, by, roles, whole_sets)
     for note in rows.notes:
         say(note)
@@ -71,8 +71,6 @@ def renamed(rows, new_names):
     """The rows with the user's names of models, each as in ``--rename OLD=NEW``."""
     if not new_names:
         return rows
-    from skbench.items.roles import check_model
-
     need_columns(rows.items, "model")
     new, names = {}, set(map(str, rows.items["model"].unique()))
     for text in new_names:
@@ -87,9 +85,7 @@ def renamed(rows, new_names):
 
 def with_models(rows, change):
     """The rows with other names of models: this one, or those that a function gives a frame."""
-    frames = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
-    known = {name: frame for name, frame in frames.items() if frame is not None}
-    return rows._replace(**{name: frame.assign(model=change) for name, frame in known.items()})
+    return rows.changed(lambda frame: frame.assign(model=change))
 
 
 def n_items(items):
@@ -153,8 +149,6 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
 
 def models_table(items, columns, known_range=None, population=None):
     """What the formulas on several models take: their scores by item, topics and clusters."""
-    from skbench.items.tables import score_table
-
     table = score_table(
         items, model="model", item="item", score="score", cluster=columns["cluster"],
         by=columns["by"] or [], bounds=known_range,
@@ -180,8 +174,6 @@ def population_of(asked, items, past=False):
 
 def need_columns(items, *names, told="no column"):
     """Refuse rows without a column of this role."""
-    from skbench.items.roles import columns_of
-
     for name in names:
         if name not in items:
             # What is a model or topic only the user knows; most columns of names may be items.
@@ -210,8 +202,6 @@ def as_in(models, name):
 
 def check_topics(by, model):
     """Refuse models as topics: a topic is what several models are compared on."""
-    from skbench.items.roles import columns_of
-
     models = [model] if model else columns_of("model", by or [])
     for name in set(models).intersection(by or []):
         raise ValueError(
@@ -251,8 +241,6 @@ def score_range(rows, bounds=None):
 
     None where that is not known: it is never read off the scores otherwise.
     """
-    from skbench.items.ranges import known_range
-
     scores = rows.items["score"].to_numpy()
     if bounds is not None:
         check_within("scores lie", scores, bounds)
@@ -260,7 +248,7 @@ def score_range(rows, bounds=None):
     counts = rows.groups is not None and "k" in rows.groups
     if counts or np.isin(scores, (0, 1)).all():
         return 0.0, 1.0
-    known = known_range(rows.formats, score_name(rows), scores.max())
+    known = ranges.known_range(rows.formats, score_name(rows), scores.max())
     inside = known is not None and scores.min() >= known[0] and scores.max() <= known[1]
     return known if inside else None
 
@@ -297,11 +285,7 @@ def recommended(seed, by=("model", "topic")):
 
 def find_features(rows, by, asked, population=None):
     """What --features names, a table or columns of the items, or None; says what is not used."""
-    from skbench.items.roles import check_exist
-
     if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
-        from skbench.readers import read_features
-
         features = read_features(asked, rows.columns)
         say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
         return features

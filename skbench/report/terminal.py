@@ -20,7 +20,7 @@ from skbench import _progress
 from skbench._files import write_whole
 from skbench._numbers import visible
 from skbench._undecided import Undecided
-from skbench.report.wording import as_option, in_options
+from skbench.report.wording import as_option, as_typed, in_options
 
 # In the meta of click's context: notes not yet printed, how many at most, and rows of a table.
 _NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.most_rows"
@@ -76,27 +76,16 @@ def command_with(name=None, **options):
     words = ["skbench", command.name]
     for param in files:
         value = context.params[param.name]
-        words += [str(v) for v in value] if isinstance(value, (tuple, list)) else [str(value)]
+        several = value if isinstance(value, (tuple, list)) else [value]
+        words += [str(one) for one in several if one is not None]
     for param in given:
-        words += _as_typed(param, context.params[param.name])
+        words += as_typed(param, context.params[param.name])
     for option, value in options.items():
         typed = as_option(option, value, command)
         if typed is None:
             return None
         words += typed
     return shlex.join(words)
-
-
-def _as_typed(param, value):
-    """An option as it was typed."""
-    flag = param.opts[-1]
-    if getattr(param, "is_flag", False):
-        return [flag]
-    if param.multiple:
-        return [word for one in value for word in (flag, str(one))]
-    if param.nargs > 1:
-        return [flag, *map(str, value)]
-    return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
 
 
 def setting(name, default=None):

@@ -3,6 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from skbench.items.ranges import unlike_units
+from skbench.items.roles import judge_columns
+
 _MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
 _MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
@@ -14,8 +17,6 @@ def understood(rows):
     Counts are 0 where there is no column; `blank` is the share of answers that are not there;
     `gaps`, of each model that lacks some, the share answered by part of the items.
     """
-    from skbench.items.roles import judge_columns
-
     items, topics = rows.items, topic_columns(rows)
     roles = ("model", "cluster")
     sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
@@ -94,8 +95,6 @@ def item_key(items, *others):
 
 def units_in_doubt(items):
     """A question, where some models or topics look to be scored in percent and others not."""
-    from skbench.items.ranges import unlike_units
-
     named = [name for name in ("model", "topic") if name in items]
     tops = (items["score"].abs().groupby(items[name]).max().to_dict() for name in named)
     return next(filter(None, map(unlike_units, tops)), None)

@@ -88,9 +88,16 @@ def as_option(name, value, command):
     option = next(filter(None, map(options.get, _RENAMED.get(name, (name,)))), None)
     if option is None or value is None or value is False or _is_refused(value, option.type):
         return None
+    return as_typed(option, value)
+
+
+def as_typed(option, value):
+    """Words of the command line for an option and its value; ... stands for any value."""
     flag = max(option.opts, key=len)
     if option.is_flag or value is ...:
         return [flag]
+    if isinstance(value, tuple) and option.multiple:
+        return [word for one in value for word in (flag, str(one))]
     if isinstance(value, tuple):
         return [flag, *map(str, value)]
     return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]

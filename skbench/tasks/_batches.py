@@ -91,6 +91,12 @@ class DrawnTasks:
             values = self._batch(number, start, min(step, self.n_draws - start))
             yield Draws(values, self.labels, self._draw_kind)
 
+    def _sorted(self, values):
+        """Values of models and tasks in the order of `_axes`, put into the order of `labels`."""
+        out = np.empty_like(values)
+        out[..., *np.ix_(*self._axes)] = values
+        return out
+
     @property
     def labels(self) -> tuple[pd.Index, pd.Index]:
         """Labels of models and tasks, as `Draws` have them."""

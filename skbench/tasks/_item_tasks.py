@@ -95,7 +95,7 @@ def _apart(frame, names, cluster):
         binary[:] = False
     sources, at = [], np.flatnonzero(binary)
     if at.size:
-        sources.append(BinomialTasks.of(at, right[:, at] / sizes[:, at], sizes[:, at]))
+        sources.append(BinomialTasks.of(np.arange(len(models)), at, right / sizes, sizes))
     for (m, position), values in _cells(rows, model_codes, task_codes, scores, ~binary):
         own = np.column_stack([values["score"], np.ones(len(values))])
         if cluster is not None:

@@ -13,25 +13,30 @@ from skbench.stats.scales.aggregation import covariance_of_means
 class NormalTasks:
     """Scores of which only the sampling variances are known, each of shape (n_models, n_own)."""
 
-    tasks: np.ndarray  # positions in the grid
+    models: np.ndarray  # positions in the grid
+    tasks: np.ndarray
     z: np.ndarray
     sigma2: np.ndarray
 
     def fill(self, draws, rng):
         """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
-        draws[:, :, self.tasks] = normal_means(self.z, self.sigma2, len(draws), rng)
+        draws[:, *self._cells] = normal_means(self.z, self.sigma2, len(draws), rng)
 
     def fill_summary(self, score, sigma2):
         """Write scores and sampling variances into arrays of shape (n_models, n_tasks)."""
-        score[:, self.tasks] = self.z
-        sigma2[:, self.tasks] = self.sigma2
+        score[self._cells] = self.z
+        sigma2[self._cells] = self.sigma2
 
     def add_covariance(self, total, weights):
         """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
         # A task without weight does not count, though its variance be unknown.
         used = weights[self.tasks] > 0
         variance = self.sigma2[:, used] @ weights[self.tasks][used] ** 2
-        total[np.diag_indices(len(total))] += variance
+        total[self.models, self.models] += variance
+
+    @property
+    def _cells(self):
+        return np.ix_(self.models, self.tasks)
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,15 @@ class BinomialTasks(NormalTasks):
     n: np.ndarray
 
     @classmethod
-    def of(cls, tasks, z, n):
-        """Tasks with the unbiased variances of their proportions."""
-        return cls(tasks, z, unbiased_variance(np.round(z * n), n), n)
+    def of(cls, models, tasks, z, n):
+        """Models and tasks of a grid, with the unbiased variances of their proportions."""
+        z, n = (grid[np.ix_(models, tasks)] for grid in (z, n))
+        return cls(models, tasks, z, unbiased_variance(np.round(z * n), n), n)
 
     def fill(self, draws, rng):
         """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
         own = binomial_means(self.z, self.n, len(draws), rng)
-        draws[:, :, self.tasks] = np.where(self.n > 1, own, np.nan)
+        draws[:, *self._cells] = np.where(self.n > 1, own, np.nan)
 
 
 @dataclass(frozen=True)

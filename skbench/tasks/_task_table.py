@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_column, check_same_index, check_sizes, plain, require_columns
+from skbench._order import content_order
 
 
 class TaskTable(NamedTuple):
@@ -19,7 +20,7 @@ class TaskTable(NamedTuple):
 
 
 def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"), sort=True):
-    """Arrange one row per (model, task) as a grid, sorted so that draws do not follow the rows."""
+    """Arrange one row per (model, task) as a grid."""
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
     frame = as_frame(X)
     model, task, category = columns
@@ -57,6 +58,13 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"),
         models=models,
         tasks=with_categories(tasks, frame, task, category),
     )
+
+
+def content_axes(y, *ties):
+    """Positions of models and of tasks in an order that follows from grids, not from names."""
+    codes = pd.DataFrame(np.indices(y.shape).reshape(2, -1).T, dtype="category")
+    rows = content_order(codes, y, ties)
+    return [pd.unique(code) for code in np.divmod(rows, y.shape[1])]
 
 
 def as_frame(X):

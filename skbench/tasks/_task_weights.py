@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, plain, refuse_repeats, require_columns
+from skbench._checks import check_column, check_option, plain, refuse_repeats, require_columns
 from skbench.stats.scales.aggregation import category_weights
 
 _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
@@ -22,12 +22,7 @@ def task_weights(tasks, weights):
         codes, names = task_categories(tasks)
     else:
         names = tasks
-    w = per_task(weights, names, "weights")
-    if np.any(w < 0):
-        first = int(np.argmax(w < 0))
-        raise ValueError(
-            f"weights must be non-negative, but {task_name(names, first)!r} has {w[first]:g}."
-        )
+    w = per_task(weights, names, "weights", minimum=0)
     if abs(w.sum() - 1) > _TOLERANCE:
         raise ValueError(f"weights must sum to 1, but sum to {w.sum():g}. Divide them by that.")
     return category_weights(codes, w) if by_category else w
@@ -51,7 +46,7 @@ def _names_categories(weights, tasks):
     return not named & own and bool(named & set(tasks.get_level_values("category")))
 
 
-def per_task(values, tasks, name):
+def per_task(values, tasks, name, minimum=None):
     """A number per task, from a dict or Series by task, or one number for all."""
     if np.ndim(values) == 0 and not hasattr(values, "keys"):
         values = dict.fromkeys(own_names(tasks), values)
@@ -64,13 +59,7 @@ def per_task(values, tasks, name):
     own = own_names(tasks)
     require_columns(own, values.keys(), what="The list of tasks")
     require_columns(values.keys(), own, what=name)
-    column = np.array([values[key] for key in own], dtype=float)
-    if not np.isfinite(column).all():
-        first = int(np.argmax(~np.isfinite(column)))
-        raise ValueError(
-            f"{name} must be finite, but {task_name(tasks, first)!r} has {column[first]:g}."
-        )
-    return column
+    return check_column(name, [values[key] for key in own], own, minimum=minimum, unit="task")
 
 
 def own_names(tasks):

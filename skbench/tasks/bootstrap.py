@@ -19,7 +19,7 @@ from skbench.stats.intervals.binomial import sampling_variance
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._item_tasks import read_item_tasks
 from skbench.tasks._sources import BinomialTasks, NormalTasks
-from skbench.tasks._task_table import task_table
+from skbench.tasks._task_table import content_axes, task_table
 from skbench.tasks._task_weights import cells, task_name, task_weights
 
 # Smoothed, plug-in and pooled variances of 0/1 scores agree to this factor, summed over models.
@@ -110,7 +110,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
            value   low  high
     model
     ada      0.7  0.64  0.76
-    bob      0.5  0.43  0.57
+    bob      0.5  0.44  0.57
     """
 
     _draw_kind = "bootstrap"
@@ -180,12 +180,14 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         table = task_table(X, y, sigma2, n, columns)
         binomial = _binomial_tasks(table)
         sources = []
+        models, tasks = content_axes(table.z, table.n, table.sigma2)
         if binomial.any():
-            at = np.flatnonzero(binomial)
-            sources.append(BinomialTasks.of(at, table.z[:, at], table.n[:, at]))
+            own = tasks[binomial[tasks]]
+            sources.append(BinomialTasks.of(models, own, table.z, table.n))
         if not binomial.all():
-            at = np.flatnonzero(~binomial)
-            sources.append(NormalTasks(at, table.z[:, at], table.sigma2[:, at]))
+            own = tasks[~binomial[tasks]]
+            cells = np.ix_(models, own)
+            sources.append(NormalTasks(models, own, table.z[cells], table.sigma2[cells]))
         kinds = np.where(binomial, "binomial", "normal")
         return self._settle(sources, table.models, table.tasks, kinds)
 

@@ -23,7 +23,7 @@ from skbench.stats.resampling.confusion import (
 from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_uniform_prior
 from skbench.stats.resampling.markov_chains import r_hat
 from skbench.tasks._batches import DrawnTasks
-from skbench.tasks._task_table import as_frame, task_table
+from skbench.tasks._task_table import as_frame, content_axes, task_table
 
 COUNTS = ("tp", "fp", "fn", "tn")
 _N_CHAINS, _N_WARMUP, _FEWEST_PER_CHAIN = 4, 500, 50
@@ -139,7 +139,9 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         self.models_, self.tasks_ = tables[0].models, tables[0].tasks
         self.value_ = confusion_metric(counts, self.metric)
         rng = as_generator(self.random_state)
-        values = confusion_metric_of_logs(self._log_proportions(counts, rng), self.metric)
+        self._axes = content_axes(*np.moveaxis(counts, -1, 0))
+        logs = self._log_proportions(counts[np.ix_(*self._axes)], rng)
+        values = self._sorted(confusion_metric_of_logs(logs, self.metric))
         self._draws = Draws(values, self.labels, self._draw_kind)
         return self
 
@@ -174,7 +176,8 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 
     def _keep(self, concentrations):
-        self.concentrations_ = pd.DataFrame(concentrations, self.models_, COUNTS)
+        models = self.models_[self._axes[0]]
+        self.concentrations_ = pd.DataFrame(concentrations, models, COUNTS).loc[self.models_]
 
     def _log_prior(self, category, values, rest):
         return np.where(values > 0, self.prior.logpdf(values), -np.inf)

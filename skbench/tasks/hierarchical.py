@@ -19,7 +19,7 @@ from skbench._warnings import warn
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior
 from skbench.tasks._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
-from skbench.tasks._task_table import task_table
+from skbench.tasks._task_table import content_axes, task_table
 
 _FEW_ITEMS = 30  # below it, the exponential prior does worse than plain accuracies
 _FITTED = "as fitted"  # name of the fitted prior among others
@@ -207,20 +207,23 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         return self
 
     def _fit_counts(self, k, n, models, tasks):
-        priors = check_prior(self.prior, models)
+        self._axes = content_axes(k, n)
+        drawn, cells = models[self._axes[0]], np.ix_(*self._axes)
+        priors = check_prior(self.prior, drawn)
         self.models_, self.tasks_, self.k_, self.n_ = models, tasks, k, n
         self._seed = int(as_generator(self.random_state).integers(2**63))
         self._draws = None
         if self.solver == "quadrature":
-            posterior = GridPosterior(k, n, priors)
+            posterior = GridPosterior(k[cells], n[cells], priors)
         else:
             rng = np.random.default_rng([self._seed])
-            posterior = GibbsPosterior(k, n, priors, self.n_draws, rng)
+            posterior = GibbsPosterior(k[cells], n[cells], priors, self.n_draws, rng)
         self._posterior = posterior
-        self.posterior_mean_, self.log_evidence_ = posterior.accuracy, posterior.log_evidence
-        self.prior_counts_ = pd.DataFrame(posterior.prior_counts, models, ["a", "b"])
-        self.diagnostics_ = pd.DataFrame(posterior.diagnostics, models)
-        problem = posterior.problem(models)
+        self.posterior_mean_ = self._sorted(posterior.accuracy)
+        self.log_evidence_ = posterior.log_evidence[np.argsort(self._axes[0])]
+        self.prior_counts_ = pd.DataFrame(posterior.prior_counts, drawn, ["a", "b"]).loc[models]
+        self.diagnostics_ = pd.DataFrame(posterior.diagnostics, drawn).loc[models]
+        problem = posterior.problem(drawn)
         if problem:
             warn(problem)
         return self
@@ -296,7 +299,10 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         # The fastest of numpy's generators: the draws take longer than the quadrature.
         rng = np.random.Generator(np.random.SFC64([self._seed, number]))
         values = self._posterior.draws(start, size, rng)
-        return rng.binomial(self.n_, values) / self.n_ if self.kind == "predictive" else values
+        if self.kind == "predictive":
+            n = self.n_[np.ix_(*self._axes)]
+            values = rng.binomial(n, values) / n
+        return self._sorted(values)
 
     def _center(self):
         words = ["hierarchical beta-binomial"]

@@ -305,7 +305,7 @@ EXCEPTIONS = [
         "topics renamed|items renamed", RISKS, 3, "items are dealt in the order of names: two deals"
     ),
     Exempt(
-        "models renamed|topics renamed", DRAWN, 0.5, "Monte Carlo, 60 draws in the order of names"
+        "models renamed|topics renamed", "TaskBootstrap: items", 0.5, "drawn in the order of names"
     ),
     Exempt(
         RENAMED, "UnitLevelModel", 0.05, "Monte Carlo, draws in the order of names", always=False

@@ -109,3 +109,23 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written
     assert "left out" in done.stderr
     table[table["task_id"] != "c"].to_csv(path, index=False)
     assert run(passk, path, "-k", 2).stdout == done.stdout
+
+
+def test_options_and_arguments_of_a_suggestion_are_as_typed(tmp_path):
+    table = {
+        "model": list("aabb"),
+        "topic": "law",
+        "item": [1, 2, 1, 2],
+        "w1": 1,
+        "w2": [0, 1, 1, 0],
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "r.csv", index=False)
+    compare = import_module("skbench.report.compare").compare
+    sizes = ["--population", "law=3", "--bounds", 0, 1]
+    (command, *_) = [
+        line
+        for line in run(compare, tmp_path / "r.csv", "--by", "topic", *sizes).output.splitlines()
+        if line.startswith("skbench compare")
+    ]
+    assert "None" not in command and "--population law=3" in command
+    assert pasted(command).exit_code == 0

@@ -46,7 +46,7 @@ def rows(gold_folder):
 
 @pytest.fixture(scope="module")
 def vtab(rows):
-    return TaskBootstrap(random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
+    return TaskBootstrap(20_000, random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_table_8(vtab, gold_folder, by):
     """Points within .1 and ends within .2, but for two of the 160 ends.
 
     These are printed as 4.5, half way between two whole ranks: quantiles of 100 draws are
-    interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 10,000 draws
+    interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 20,000 draws
     the ends are 4 and 5. Some hundreds of them have the printed ends, as all the others.
     """
     printed = printed_table(gold_folder, 8)
@@ -96,7 +96,7 @@ def test_table_8(vtab, gold_folder, by):
     ours = interval[["low", "high"]].astype(float)
     off = np.abs(ours - np.column_stack(ends)) > 0.2
     assert [tuple(x) for x in off.stack()[lambda o: o].index] == INTERPOLATED.get(by, [])
-    hundreds = drawn.values.reshape(100, 100, -1)[:, :, drawn.labels[0].get_indexer(printed.index)]
+    hundreds = drawn.values.reshape(200, 100, -1)[:, :, drawn.labels[0].get_indexer(printed.index)]
     many = np.quantile(hundreds, [0.025, 0.975], axis=1)
     assert np.all(np.min(many, axis=1) < np.array(ends) + ROUNDING)
     assert np.all(np.max(many, axis=1) > np.array(ends) - ROUNDING)
@@ -154,13 +154,13 @@ def test_bootstrap_bounds_move_with_the_number_of_draws(vtab, rows, gold_folder)
     few = TaskBootstrap(100, random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
     with pytest.warns(UserWarning, match="100 draws"):
         narrow = aggregate(normalize_scores(few.draws_, "bootstrap")).interval()
-    with pytest.warns(UserWarning, match="10000 draws"):
+    with pytest.warns(UserWarning, match="20000 draws"):
         wide = aggregate(normalize_scores(vtab.draws_, "bootstrap")).interval()
     assert 0.005 < np.abs(wide.value - narrow.value).max() < 0.02
     low, high = np.array(reference["norm_low_high_B20000_seed0"])
     tasks = rows["task"].unique()
     assert vtab.tasks_.get_level_values("task").tolist() == list(tasks)
-    # Extremes of 10,000 against those of 20,000 draws.
+    # Extremes of two times 20,000 draws.
     np.testing.assert_allclose(vtab.draws_.values.min(axis=(0, 1)), low, atol=0.02)
     np.testing.assert_allclose(vtab.draws_.values.max(axis=(0, 1)), high, atol=0.02)
 

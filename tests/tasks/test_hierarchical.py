@@ -151,7 +151,8 @@ def test_evidence_and_prior_counts(accuracies, reference):
     expected = pd.DataFrame(reference["a_b_log_evidence"], index=reference["models"])
     evidence = pd.Series(accuracies.log_evidence_, accuracies.models_).loc[expected.index]
     np.testing.assert_allclose(evidence, expected[2], atol=1e-4)  # given to 4 digits
-    points = dict(zip(accuracies.models_, accuracies._posterior._points, strict=True))
+    drawn = accuracies.models_[accuracies._axes[0]]
+    points = dict(zip(drawn, accuracies._posterior._points, strict=True))
     counts = np.array([[w @ a, w @ b] for a, b, w in (points[m] for m in expected.index)])
     # From 20,000 draws of quantities with coefficients of variation of a third.
     np.testing.assert_allclose(counts, expected[[0, 1]], rtol=0.01)

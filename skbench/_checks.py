@@ -231,6 +231,8 @@ def check_column(
         _refuse(column < minimum, name, word, column, labels, unit=unit)
     if whole:
         _refuse(column != np.round(column), name, "a whole number", column, labels, unit=unit)
+        most = f"at most {_LARGEST_COUNT:g}"
+        _refuse(column > _LARGEST_COUNT, name, most, column, labels, unit=unit)
     return column
 
 
@@ -261,9 +263,7 @@ def check_sizes(n, labels):
     """Group sizes: whole numbers of at least 1, or None where none were given."""
     if n is None:
         return None
-    sizes = check_column("n", n, labels, minimum=1, whole=True, allow_scalar=True)
-    _refuse(sizes > _LARGEST_COUNT, "n", f"at most {_LARGEST_COUNT:g}", sizes, labels)
-    return sizes
+    return check_column("n", n, labels, minimum=1, whole=True, allow_scalar=True)
 
 
 def refuse_repeats(what, names):
@@ -278,31 +278,6 @@ def numbers_by_topic(what, values):
     given = pd.Series(values)
     refuse_repeats(what, given.index)
     return pd.Series(check_column(what, given, given.index, unit="topic"), given.index)
-
-
-def check_population(population, n, labels):
-    """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
-    if isinstance(population, pd.Series):
-        names = population.index
-        own = names.equals(labels) or names.name not in labels.names
-        refuse_repeats("population", names)
-        if own and names.nlevels < labels.nlevels:
-            raise ValueError(
-                "population has an entry per label, but its index is not named by one of: "
-                f"{', '.join(map(str, labels.names))}. Name it, as in "
-                f"population.rename_axis({labels.names[-1]!r})."
-            )
-        population = population.reindex(labels if own else labels.get_level_values(names.name))
-    sizes = check_column("population", population, labels, allow_scalar=True)
-    odd = (sizes != np.round(sizes)) | (sizes > _LARGEST_COUNT)
-    _refuse(odd, "population", f"whole and at most {_LARGEST_COUNT:g}", sizes, labels)
-    if np.any(sizes < n):
-        first = int(np.argmax(sizes < n))
-        raise ValueError(
-            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
-            f"{sizes[first]:g}. Pass the number of all its items, asked or not."
-        )
-    return sizes
 
 
 def are_counts(z, n):

@@ -20,7 +20,13 @@ _REAL = {int: (int, np.integer)}
 _REAL[float] = (*_REAL[int], float, np.float32, np.float16)
 _KINDS = {int: "a whole number", float: "a finite number"}
 _PLAIN = dict.fromkeys(("NativeDataFrame", "NativeLazyFrame", "NativeIbis"), "dataframe")
-_PLAIN |= {"PathLike": "path", "Callable": "function", "Mapping": "mapping", "Sequence": "sequence"}
+_PLAIN |= {
+    "Bank": "fitted ItemBank",
+    "PathLike": "path",
+    "Callable": "function",
+    "Mapping": "mapping",
+    "Sequence": "sequence",
+}
 _LONGEST = 80  # of a value that an error shows
 _SCALAR = (str, bytes, numbers.Number, np.generic, datetime.date, datetime.time, datetime.timedelta)
 

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
+from skbench._checks import check_column, plain, refuse_repeats
 from skbench.stats.intervals.finite_population import finite_population_mean
 
 
@@ -25,3 +27,26 @@ def of_population(estimate, **numbers):
     return replace(
         estimate, **numbers, method=f"{estimate.method}, whole benchmark", sample_size_ratio=None
     )
+
+
+def check_population(population, n, labels):
+    """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
+    if isinstance(population, pd.Series):
+        names = population.index
+        own = names.equals(labels) or names.name not in labels.names
+        refuse_repeats("population", names)
+        if own and names.nlevels < labels.nlevels:
+            raise ValueError(
+                "population has an entry per label, but its index is not named by one of: "
+                f"{', '.join(map(str, labels.names))}. Name it, as in "
+                f"population.rename_axis({labels.names[-1]!r})."
+            )
+        population = population.reindex(labels if own else labels.get_level_values(names.name))
+    sizes = check_column("population", population, labels, whole=True, allow_scalar=True)
+    if np.any(sizes < n):
+        first = int(np.argmax(sizes < n))
+        raise ValueError(
+            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
+            f"{sizes[first]:g}. Pass the number of all its items, asked or not."
+        )
+    return sizes

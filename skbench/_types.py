@@ -23,6 +23,14 @@ class Estimator(Protocol):
 
 
 @runtime_checkable
+class Predictor(Protocol):
+    """What has learned, and predicts."""
+
+    def predict(self, X: Any, /) -> Any:
+        """One number per row of X."""
+
+
+@runtime_checkable
 class Transformer(Protocol):
     """What makes numbers of texts, or other numbers of numbers."""
 

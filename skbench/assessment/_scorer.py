@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skbench._checks import check_column, check_labels, check_same_index, check_sigma2
-from skbench._types import Estimator, Table, checked
+from skbench._types import Predictor, Table, checked
 from skbench.stats.shrinkage.risk import held_out_loss
 
 
 @checked
 def unbiased_risk_score(
-    estimator: Estimator, X: Table, y: ArrayLike, sigma2: ArrayLike | None = None
+    estimator: Predictor, X: Table, y: ArrayLike, sigma2: ArrayLike | None = None
 ) -> float:
     """Precision-weighted squared error of predictions, without the noise of `y`.
 

@@ -16,14 +16,13 @@ from skbench._checks import (
     check_column,
     check_labels,
     check_named,
-    check_population,
     check_same_index,
     check_sigma2,
     check_sizes,
     check_weights,
 )
 from skbench._columns import as_pandas
-from skbench._population import finite_population
+from skbench._population import check_population, finite_population
 from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import settled_sampling

@@ -12,12 +12,9 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import (
-    check_labels,
-    check_population,
-    check_same_index,
-)
+from skbench._checks import check_labels, check_same_index
 from skbench._columns import as_pandas
+from skbench._population import check_population
 from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics

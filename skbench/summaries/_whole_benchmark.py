@@ -6,8 +6,7 @@ import inspect
 
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_population
-from skbench._population import finite_population
+from skbench._population import check_population, finite_population
 from skbench._types import Estimator
 from skbench.containers import Estimate, GroupSummary
 

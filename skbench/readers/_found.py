@@ -1,5 +1,6 @@
 """What reading found: item rows, what was decided on the way, and lines that cannot be read."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pandas as pd
@@ -44,7 +45,7 @@ class ItemRows(NamedTuple):
     blank: pd.DataFrame | None = None
     doubts: list = []
 
-    def changed(self, change):
+    def changed(self, change: Callable) -> "ItemRows":
         """The same with what a function makes of each of its tables."""
         frames = {name: getattr(self, name) for name in ("items", "groups", "blank")}
         known = {name: change(frame) for name, frame in frames.items() if frame is not None}

@@ -63,19 +63,20 @@ def test_tasks_have_estimates_and_labels(fitted):
 def test_the_simplex_at_one_weighting():
     """By hand: weighted scores, variances p (1 - p) / n; and the covariance of draws."""
     plain, drawn = FITTED[-2:]
-    w = [0.5, 0.3, 0.2]
+    w = np.array([0.5, 0.3, 0.2])
+    weights = {"text": 0.5, "code": 0.3, "math": 0.2}
     p = np.reshape(SCORES, (2, 3))
-    e = plain.estimate(w)
+    e = plain.estimate(weights)
     np.testing.assert_allclose(e.value, p @ w)
     np.testing.assert_allclose(e.standard_error, np.sqrt(p * (1 - p) / 100 @ np.square(w)))
-    means = skbench.aggregate(
-        TaskBootstrap(200, random_state=0).fit(TASKS, SCORES, n=100), by="category"
-    )
-    own = drawn.estimate(w)
-    np.testing.assert_allclose(own.value, (means.values @ w).mean(axis=0))
-    np.testing.assert_allclose(own.standard_error, (means.values @ w).std(axis=0, ddof=1))
+    fitted = TaskBootstrap(200, random_state=0).fit(TASKS, SCORES, n=100)
+    means = skbench.aggregate(fitted, by="category")
+    draws = means.values @ [weights[name] for name in means.labels[1]]
+    own = drawn.estimate(weights)
+    np.testing.assert_allclose(own.value, draws.mean(axis=0))
+    np.testing.assert_allclose(own.standard_error, draws.std(axis=0, ddof=1))
     with pytest.raises(ValueError):
-        plain.estimate([1, 1, 1])
+        plain.estimate(dict.fromkeys(weights, 1))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import are_counts, check_column, require_columns
-from skbench._types import Correlation, Count, DrawSource, Level, NonNegative, checked
+from skbench._types import Correlation, Count, DrawSource, Level, NonNegative, Weights, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.binomial import sampling_variance
@@ -198,14 +197,12 @@ class WeightSimplex(BaseEstimator):
 
         return self._compare(models, names[chosen], score, difference_error)
 
-    def estimate(
-        self, weights: Sequence[float] | None = None, confidence_level: Level = 0.95
-    ) -> Estimate:
+    def estimate(self, weights: Weights = None, confidence_level: Level = 0.95) -> Estimate:
         """Score of each model under one weighting.
 
         Parameters
         ----------
-        weights : sequence of three floats, default=None
+        weights : dict or Series by category, default=None
             Weights of `categories_`, at least 0 and with sum 1; equal by default.
         confidence_level : float, default=0.95
             Nominal level of the intervals.

@@ -375,7 +375,7 @@ SUBJECTS = {
     "ClassicalMean": of_judge(sk.ClassicalMean()),
     "PPIMean": of_judge(sk.PPIMean()),
     "PPIMean: continuous": of_judge(sk.PPIMean(), "continuous"),
-    "StratifiedPPI": of_judge(sk.StratifiedPPI(n_strata=2, min_count=2), "continuous"),
+    "StratifiedPPI": of_judge(sk.StratifiedPPI(n_strata=2), "continuous"),
     "ChainRulePPI": of_judge(sk.ChainRulePPI()),
     "RoganGladen": of_judge(sk.RoganGladen()),
     "GroupedPPI": Subject(tables.judged("continuous"), grouped, True),

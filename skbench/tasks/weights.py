@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_column, require_columns
+from skbench._checks import are_counts, require_columns
 from skbench._types import Correlation, Count, DrawSource, Level, NonNegative, Weights, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
@@ -220,9 +220,6 @@ class WeightSimplex(BaseEstimator):
             For weights that are not that, or a level outside (0, 1).
         """
         check_is_fitted(self)
-        if weights is not None:
-            own = check_column("weights", weights, self.categories_, unit="category")
-            weights = pd.Series(own, self.categories_)
         w = task_weights(self.categories_, weights)
         value, error = self._score @ w, np.sqrt(weighted_variance(w, self._covariance))
         low, high = normal_interval(value, error, confidence_level)

@@ -23,6 +23,14 @@ class Estimator(Protocol):
 
 
 @runtime_checkable
+class FitPredictor(Protocol):
+    """What estimates the very rows that it learns from."""
+
+    def fit_predict(self, X: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """One number per row of X."""
+
+
+@runtime_checkable
 class Predictor(Protocol):
     """What has learned, and predicts."""
 

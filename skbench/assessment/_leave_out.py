@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skbench._checks import require_columns
-from skbench._types import AtLeastTwo, Count, Estimator, Jobs, Names, RandomState, Rows, checked
+from skbench._types import AtLeastTwo, Count, FitPredictor, Jobs, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups
 from skbench.assessment._risk import split_risk
 from skbench.assessment._splits import Data
@@ -21,7 +21,7 @@ _ALL = "all features"
 
 @checked
 def leave_out_covariates(
-    estimator: Estimator,
+    estimator: FitPredictor,
     items: Rows | GroupSummary,
     by: Names | None = None,
     *,

@@ -138,6 +138,8 @@ def test_after_a_signal_one_whole_version_is_there(n_rounds, tmp_path):
     for number in [signal.SIGINT, signal.SIGTERM, signal.SIGKILL] * n_rounds:
         child = os.fork()
         if not child:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored behind a shell's &
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             try:
                 for turn in itertools.count():
                     for kind, path in paths.items():
@@ -276,13 +278,18 @@ def test_what_others_added_to_a_summary_stays(by, tmp_path, monkeypatch):
 
 
 def test_no_signal_that_waited_is_forgotten():
-    came, before = [], signal.signal(signal.SIGTERM, lambda *_: came.append("SIGTERM"))
+    handlers = {  # a shell's & ignores SIGINT
+        signal.SIGTERM: lambda *_: came.append("SIGTERM"),
+        signal.SIGINT: signal.default_int_handler,
+    }
+    came, before = [], {number: signal.signal(number, own) for number, own in handlers.items()}
     with pytest.raises(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
         with whole_file(f"{folder}/new"):
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.raise_signal(number)
             came.append("written")
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     assert came == ["written", "SIGTERM"]
 
 

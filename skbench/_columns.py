@@ -1,5 +1,7 @@
 """Columns of features: which name things, which say something, how they become numbers."""
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 from pandas.api.types import (
@@ -112,7 +114,8 @@ def _of_numpy(column):
     """Numbers of a nullable, an Arrow, a sparse or an object column; None of any other column."""
     if column.dtype == object:
         is_number = infer_dtype(column) in _NUMBERS_OF_PYTHON
-        column = column.infer_objects()
+        with suppress(OverflowError):  # older pandas, of whole numbers beyond any float
+            column = column.infer_objects()
         if is_number and column.dtype == object:  # decimals
             column = pd.Series(floats("X", column), column.index)
         return column if is_number else None

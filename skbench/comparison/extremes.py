@@ -116,7 +116,9 @@ def extremes(
     if draws.kind == "bootstrap":
         warn("Extremes of bootstrap draws are biased outward: take posterior draws.")
     by = [] if by is None else check_by(by)
-    labels = pd.MultiIndex.from_product(draws.labels) if len(draws.labels) > 1 else draws.labels[0]
+    labels = draws.labels[0]
+    if len(draws.labels) > 1:
+        labels = pd.MultiIndex.from_product([axis.to_flat_index() for axis in draws.labels])
     values = draws.values.reshape(len(draws.values), -1)
     found, worst_chance, best_chance = {}, pd.Series(np.nan, labels), pd.Series(np.nan, labels)
     for name, groups in _sets(labels, by):

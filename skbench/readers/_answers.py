@@ -84,7 +84,7 @@ def records_by_line(path, bad, notes):
 
 
 # What Python raises where a field is of another type, or holds another value, than expected.
-MISFITS = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+MISFITS = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 def misfit(error, what):

@@ -67,7 +67,7 @@ def as_numbers(column, name, notes, refuse):
         notes += [note for note in said if note not in notes]
     for row in np.flatnonzero(present & ~np.isfinite(scores)):
         cell = column.iloc[row]
-        refuse(row, f"{name!r} holds {str(cell)[:40]!r}, not a finite number{_hint(cell)}")
+        refuse(row, f"{name!r} holds {_shown(cell)}, not a finite number{_hint(cell)}")
     return np.where(np.isfinite(scores), scores, np.nan)
 
 
@@ -103,6 +103,13 @@ def _of_words(words, name):
 def _failed(words):
     """Different words that mean that there was no answer."""
     return {word for word in words.dropna().unique() if FAILED.fullmatch(word)}
+
+
+def _shown(cell):
+    try:
+        return repr(str(cell)[:40])
+    except RecursionError:
+        return "lists in lists"
 
 
 def _hint(cell):

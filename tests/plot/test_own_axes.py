@@ -133,7 +133,7 @@ def test_rows_are_thinned_to_the_height_of_axes(pyplot, make, layout):
 @pytest.mark.filterwarnings("error:Glyph")
 @pytest.mark.parametrize("make", ROWS, ids=lambda make: make.__name__)
 def test_pictures_show_the_control_characters_of_names(pyplot, make, monkeypatch):
-    odd = "a\x00\x1b[31m\x0b\uffff"
+    odd = "a\x01\x1b[31m\x0b\uffff"
     monkeypatch.setitem(
         globals(), "LABELS", pd.Index([f"{odd}{i}" for i in range(5)], name="topic")
     )

@@ -45,7 +45,7 @@ def is_numeric(column):
 
 def in_small_letters(column):
     """Cells as words without blanks around them, in small letters."""
-    return column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")
+    return column.astype(object).map(lambda x: _text(x).strip().lower(), na_action="ignore")
 
 
 def percents(column):
@@ -67,7 +67,7 @@ def as_numbers(column, name, notes, refuse):
         notes += [note for note in said if note not in notes]
     for row in np.flatnonzero(present & ~np.isfinite(scores)):
         cell = column.iloc[row]
-        refuse(row, f"{name!r} holds {_shown(cell)}, not a finite number{_hint(cell)}")
+        refuse(row, f"{name!r} holds {_text(cell)[:40]!r}, not a finite number{_hint(cell)}")
     return np.where(np.isfinite(scores), scores, np.nan)
 
 
@@ -105,9 +105,9 @@ def _failed(words):
     return {word for word in words.dropna().unique() if FAILED.fullmatch(word)}
 
 
-def _shown(cell):
+def _text(cell):
     try:
-        return repr(str(cell)[:40])
+        return str(cell)
     except RecursionError:
         return "lists in lists"
 

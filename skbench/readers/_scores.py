@@ -113,7 +113,7 @@ def _text(cell):
 
 
 def _hint(cell):
-    if _DECIMAL_COMMA.fullmatch(str(cell).strip()):
+    if _DECIMAL_COMMA.fullmatch(_text(cell).strip()):
         return (
             ": write decimals with a point, or separate the columns by semicolons, where decimal "
             "commas are read"

@@ -75,6 +75,8 @@ def command_with(name=None, **options):
     ]
     words = ["skbench", command.name]
     for param in files:
+        if not param.required and param.name not in known:
+            continue  # models, which other commands do not name
         value = context.params[param.name]
         several = value if isinstance(value, (tuple, list)) else [value]
         words += [str(one) for one in several if one is not None]

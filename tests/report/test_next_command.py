@@ -129,3 +129,15 @@ def test_options_and_arguments_of_a_suggestion_are_as_typed(tmp_path):
     ]
     assert "None" not in command and "--population law=3" in command
     assert pasted(command).exit_code == 0
+
+
+def test_a_suggestion_names_models_only_where_its_command_does(tmp_path):
+    table = pd.DataFrame({"mode": ["cot", "direct"] * 8, "item": [i // 2 for i in range(8)] * 2})
+    path = tmp_path / "r.csv"
+    table.assign(correct=[0, 1, 1, 0] * 4).to_csv(path, index=False)
+    compare = import_module("skbench.report.compare").compare
+    lines = run(compare, path, "direct", "cot").output.splitlines()
+    commands = [line for line in lines if line.startswith("skbench ")]
+    assert any("passk" in command for command in commands)
+    for command in commands:
+        assert "unexpected" not in pasted(command).stderr

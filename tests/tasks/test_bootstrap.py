@@ -179,9 +179,9 @@ def test_intervals_cover():
     boot = TaskBootstrap(1000, random_state=0).fit(
         grid(range(n_models), range(4)), (right / n).ravel(), n=np.tile(n, n_models)
     )
-    for weights in (None, [0.1, 0.2, 0.3, 0.4]):
-        e = boot.estimate(weights)
-        target = truth.mean() if weights is None else truth @ weights
+    for weights in ([0.25, 0.25, 0.25, 0.25], [0.1, 0.2, 0.3, 0.4]):
+        e = boot.estimate(dict(enumerate(weights)))
+        target = truth @ weights
         hits = (e.low <= target) & (target <= e.high)
         low, high = binom.ppf([0.0005, 0.9995], n_models, 0.95) / n_models
         assert low <= hits.mean() <= high

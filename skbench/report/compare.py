@@ -9,14 +9,15 @@ from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import pasts, reading, tables, understanding
 from skbench.report.options import Names, choice_option, model_options, population_option
+from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, in_one_line, working
 from skbench.report.writers import print_whole
 
 
 @click.command()
-@click.argument("file")
-@click.argument("a", required=False)
+@click.argument("file", type=Input())
+@click.argument("a", type=Input(), required=False)
 @click.argument("b", required=False)
 @click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
 @model_options

@@ -12,13 +12,13 @@ from skbench.report.options import (
     Share,
     bounds_option,
     choice_option,
-    file_option,
     in_unit,
     level_option,
     past_options,
     population_option,
     reading_options,
 )
+from skbench.report.paths import Input, file_option
 from skbench.report.table import Table
 from skbench.report.terminal import DataError, in_one_line, say, working
 
@@ -27,8 +27,8 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 
 
 @click.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", type=Input())
+@click.argument("new", type=Input())
 @click.option("--margin", type=Share(0), required=True, help="Tolerated loss, above 0, such as 3%.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")

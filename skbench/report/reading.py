@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import check_within
+from skbench._checks import check_within, of_one_type
 from skbench._warnings import warn
 from skbench.items import ranges
 from skbench.items.roles import check_exist, check_model, columns_of
@@ -86,6 +86,17 @@ def renamed(rows, new_names):
 def with_models(rows, change):
     """The rows with other names of models: this one, or those that a function gives a frame."""
     return rows.changed(lambda frame: frame.assign(model=change))
+
+
+def one_below_the_other(frames, by):
+    """Item rows of several files, labels of one type: 4, 4.0 and "4" are alike."""
+    labels = {"topic", "topic_in_file", "item", "cluster", *(by or [])}
+    labels = labels.intersection(*frames)
+    # As floats, integers of two types would be rounded.
+    differ = [name for name in labels if len({frame[name].dtype for frame in frames}) > 1]
+    both = pd.concat([frame.astype(dict.fromkeys(differ, object)) for frame in frames])
+    both = both.reset_index(drop=True)
+    return both.assign(**{name: of_one_type(both[name]) for name in differ})
 
 
 def n_items(items):

@@ -83,6 +83,16 @@ def with_item_key(frame, item, topic, by=(), model=None):
     return nw.from_native(native.assign(**changed)) if changed else frame, key
 
 
+def one_below_the_other(frames, labels):
+    """Rows of several tables, their labels of one type: 4, 4.0 and "4" are alike."""
+    labels = set(labels).intersection(*frames)
+    # As floats, integers of two types would be rounded.
+    differ = [name for name in labels if len({frame[name].dtype for frame in frames}) > 1]
+    frames = [frame.astype(dict.fromkeys(differ, object)) for frame in frames]
+    both = pd.concat(frames, ignore_index=True)
+    return both.assign(**{name: of_one_type(both[name]) for name in labels})
+
+
 def check_cluster_weight(cluster_weight, cluster):
     """Refuse a weight of clusters where there are none."""
     if cluster is None and cluster_weight == "cluster":

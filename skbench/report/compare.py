@@ -90,7 +90,7 @@ def _read(file, a, b, by, roles, missing):
     sides = list(map(reading.with_models, (first, second), names))
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     both = first._replace(
-        items=reading.one_below_the_other([rows.items for rows in sides], by),
+        items=reading.joined_rows([rows.items for rows in sides], by),
         blank=pd.concat(blanks, ignore_index=True) if blanks else None,
     )
     return reading.with_missing(both, missing), columns, *names

@@ -117,7 +117,7 @@ def _decided(old, new, margin, options):
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns(rows_old, rows_new, by)
     both = rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)
-    items = reading.one_below_the_other(both, by)
+    items = reading.joined_rows(both, by)
     both = rows_new._replace(items=items)
     settings["bounds"] = known_range = reading.score_range(both, bounds)
     if not settings["relative"]:

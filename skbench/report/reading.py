@@ -7,16 +7,17 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import check_within, of_one_type
+from skbench._checks import check_within
 from skbench._warnings import warn
 from skbench.items import ranges
 from skbench.items.roles import check_exist, check_model, columns_of
+from skbench.items.rows import one_below_the_other
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
+from skbench.readers.loading import COMPRESSIONS, TABLES
 from skbench.report.terminal import DataError, command_with, say
 from skbench.report.understanding import in_lines, item_key, understood
 
-_TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
 NO_SPREAD = (
     "Each group has one score or one cluster, or scores that are all alike, so nothing tells how "
@@ -88,15 +89,9 @@ def with_models(rows, change):
     return rows.changed(lambda frame: frame.assign(model=change))
 
 
-def one_below_the_other(frames, by):
-    """Item rows of several files, labels of one type: 4, 4.0 and "4" are alike."""
-    labels = {"topic", "topic_in_file", "item", "cluster", *(by or [])}
-    labels = labels.intersection(*frames)
-    # As floats, integers of two types would be rounded.
-    differ = [name for name in labels if len({frame[name].dtype for frame in frames}) > 1]
-    both = pd.concat([frame.astype(dict.fromkeys(differ, object)) for frame in frames])
-    both = both.reset_index(drop=True)
-    return both.assign(**{name: of_one_type(both[name]) for name in differ})
+def joined_rows(frames, by):
+    """Item rows of several files."""
+    return one_below_the_other(frames, ["topic", "topic_in_file", "item", "cluster", *(by or [])])
 
 
 def n_items(items):
@@ -296,7 +291,7 @@ def recommended(seed, by=("model", "topic")):
 
 def find_features(rows, by, asked, population=None):
     """What --features names, a table or columns of the items, or None; says what is not used."""
-    if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
+    if asked is not None and Path(asked).suffix in (*TABLES, *COMPRESSIONS, ".json"):
         features = read_features(asked, rows.columns)
         say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
         return features

@@ -10,7 +10,7 @@ from pandas.api.types import is_list_like
 
 from skbench._checks import as_text, check_named, plain
 
-_FORMAT = 2  # of states; the first did not know its items
+_FORMAT = 3  # of states; the first did not know its items, the second not the one model
 
 
 def item_ids(items, given, start, size):

@@ -274,6 +274,7 @@ def test_items_that_came_twice_are_gone_or_changed_are_refused():
         ),
         (lambda: race.update([1], [0], items=["x", "y"]), "items has 2 "),
         (lambda: race.update([1, 1], [0, 0], items=pd.DataFrame([["t", "x"]] * 2)), "'t', 'x'"),
+        (lambda: race.update([1, 1], [0, 0], items=np.eye(2)), r"shape \(2, 2\)"),
         (lambda: race.catch_up(ADA[5:], BOB[5:]), "5 of 20 items counted before are not"),
         (lambda: race.catch_up(ADA, BOB, items=ORDER + 40), "20 of 20 items"),
         (lambda: race.catch_up(ADA, 1 - BOB), f"20 of 20 items .* first is item {first}:"),

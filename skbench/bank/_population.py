@@ -49,12 +49,6 @@ def population_of(estimator, population):
         return _from_items(estimator, population, topics)
     sizes = numbers_by_topic("population", population)
     _refuse_unknown(sizes.index, topics)
-    wrong = (sizes < 0) | (sizes != np.round(sizes))
-    if wrong.any():
-        name = sizes.index[int(np.argmax(wrong))]
-        raise ValueError(
-            f"population must be numbers of items, but topic {name!r} has {sizes[name]:g}."
-        )
     sizes = sizes.reindex(topics, fill_value=0).to_numpy()
     in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
     beyond = sizes - in_bank

@@ -116,13 +116,13 @@ class ScoreTable(NamedTuple):
             labels, sizes = [None], np.atleast_1d(np.asarray(population, dtype=float))
         else:
             labels, sizes = list(self.groups), _sizes_of(self.groups, population)
-        wrong = ~(sizes >= asked) | (sizes != np.round(sizes))
-        if wrong.any():
-            g = int(np.argmax(wrong))
+        short = ~(sizes >= asked)
+        if short.any():
+            g = int(np.argmax(short))
             where = "" if labels[g] is None else f" of {plain(labels[g])!r}"
             raise ValueError(
                 f"population has {sizes[g]:g} items{where}, but {asked[g]:.0f} were asked. It is "
-                "the number of all items of the benchmark, whole and at least those asked."
+                "the number of all items of the benchmark, those asked among them."
             )
         return self._replace(sizes=sizes)
 

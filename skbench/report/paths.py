@@ -58,19 +58,27 @@ def file_option(name, help_text, metavar=None, suffixes=()):
 def check_beside(path):
     """Refuse a file that a command writes of its own accord, if it is read or written already."""
     context = click.get_current_context(silent=True)
-    for other, param in () if context is None else context.meta.get(_FILES, ()):
-        _check_apart(path, f"{path}, which the command writes", other, param)
+    if context is not None:
+        for other, param in [pair for kind in _typed(context).values() for pair in kind]:
+            _check_apart(path, f"{path}, which the command writes", other, param)
+
+
+def _typed(context):
+    """Paths so far, each with its option or argument, by whether they are written."""
+    return context.meta.setdefault(_FILES, {True: [], False: []})
 
 
 def _keep_apart(path, param, context):
     """Refuse a file to write that is read or written as well, when the second of them is typed."""
-    typed, is_output = context.meta.setdefault(_FILES, []), isinstance(param.type, Output)
-    for other, its in typed:
+    typed, is_output = _typed(context), isinstance(param.type, Output)
+    for other, its in typed[True]:
         if is_output:
             _check_apart(path, f"{param.opts[-1]} {path}", other, its)
-        elif isinstance(its.type, Output):
+        else:
             _check_apart(other, f"{its.opts[-1]} {other}", path, param)
-    typed.append((path, param))
+    for other, its in typed[False] if is_output else ():
+        _check_apart(path, f"{param.opts[-1]} {path}", other, its)
+    typed[is_output].append((path, param))
 
 
 def _check_apart(path, told, other, param):

@@ -4,6 +4,8 @@ import re
 
 import pandas as pd
 
+from skbench.items.rows import joined
+
 _STATISTIC = re.compile("(mean|average|avg|total|overall|sum|median|std)( score)?", re.IGNORECASE)
 _FEWEST_OTHERS = 2  # topics that a total is made of
 _SURE = 3  # different sums that agree, beyond chance
@@ -34,9 +36,7 @@ def check_totals(rows, topics, counts=None):
         within = [*model, *(other for other in topics if other != name)]
         doubts += _check(rows, rows[name], within, counts)
     if len(topics) > 1:
-        labels = rows[topics[0]].astype(str)
-        for name in topics[1:]:
-            labels = labels + "/" + rows[name].astype(str)
+        labels = pd.Series(joined(rows[topics]), index=rows.index)
         doubts += _check(rows, labels, model, counts)
     return list(dict.fromkeys(doubts))
 

@@ -8,7 +8,7 @@ import pandas as pd
 from skbench._checks import listed, of_one_type
 from skbench.items.roles import ROLES, columns_of, normal
 from skbench.items.totals import check_totals
-from skbench.readers._found import ItemRows
+from skbench.readers._found import ItemRows, item_key, topic_columns
 from skbench.readers._names import of_files, with_versions
 from skbench.readers._repeats import with_unique_items, without_spare_blanks
 from skbench.readers._tabular import read_part, taken
@@ -28,6 +28,12 @@ def tables_items(files, options, bad, notes):
         raise ValueError("model= renames models of logs. For a table, name its model column.")
     parts = [read_part(file, options, bad) for file in files]
     rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
+    for part in parts if len(parts) > 1 else ():
+        if "item" in part.rows and "item" not in part.roles:
+            raise ValueError(
+                f"{str(part.path)!r} has no ids of items, and rows of several files are not paired "
+                "by their number. Pass item= with a column of ids that all files have."
+            )
     if len(parts) > 1:
         rows, roles, said = _one_below_the_other(files, parts)
     notes += said
@@ -38,7 +44,7 @@ def tables_items(files, options, bad, notes):
     rows = _with_versions(rows, roles, notes)
     if len(parts) > 1:
         rows = _kept_apart(rows, roles, parts, notes)
-    topics = ["topic"] if len(roles.get("topic", [])) == 1 else roles.get("topic", [])
+    topics = topic_columns(roles.get("topic", []))
     if parts[0].of_groups:
         refuse_repeated_groups(rows, topics, roles.get("topic", []))
         found = ItemRows(rows, {}, notes, groups=rows)
@@ -47,7 +53,7 @@ def tables_items(files, options, bad, notes):
     else:
         _refuse_two_settings(rows, topics)
         _report_blanks(rows, notes)
-        rows = without_spare_blanks(rows)
+        rows = without_spare_blanks(rows, topics)
         totals = check_totals(rows, topics)
         place = _places(parts)
         rows = with_unique_items(rows, roles, notes, place, bad)
@@ -105,8 +111,8 @@ def _one_below_the_other(files, parts):
 def _kept_apart(rows, roles, parts, notes):
     """A model whose items several files hold, with other scores, is a model in each file."""
     of_file = np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts])
-    topics = ["topic"] if "topic" in rows else roles.get("topic", [])
-    keys = ["model", *topics, "item", *columns_of("attempt", rows)]
+    key = item_key(rows, topic_columns(roles.get("topic", [])))
+    keys = ["model", *key, *columns_of("attempt", rows)]
     if "item" not in rows:
         return rows
     cells = rows[keys].assign(file=of_file).drop_duplicates()

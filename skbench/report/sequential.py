@@ -122,7 +122,7 @@ def _scores(file, wanted, bounds, roles):
     if len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
-    keys = [*reading.item_key(items), "model"]
+    keys = [*rows.key, "model"]
     items = items[items["model"].isin(chosen)]
     cells = items.assign(place=np.arange(len(items))).groupby(keys, sort=False)
     table = cells.agg(score=("score", "mean"), place=("place", "min")).unstack("model").dropna()

@@ -266,7 +266,7 @@ def test_repeats_of_items_whose_ids_start_again_in_every_topic(written):
     for options in ({}, {"cluster": "item"}):
         items = read_with_notes(path, **options).items
         assert items["item"].tolist() == [1, 1, 1, 1]
-        assert items["cluster"].tolist() == ["x/1", "x/1", "y/1", "y/1"]
+        assert items["cluster"].tolist() == ["x / 1", "x / 1", "y / 1", "y / 1"]
     # Clusters may hold several repeated items, and a run may be the model: then it is asked.
     assert read_with_notes(path, cluster="page").items["cluster"].tolist() == list("ppqq")
     path.write_text("task,item,run,score\nx,1,gpt,1\nx,1,llama,0\n")

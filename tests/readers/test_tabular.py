@@ -56,6 +56,7 @@ def test_guesses_are_written_down(written):
 
 TWO_TOPICS = "model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"
 BLANK = "task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"
+RESTART = "item ids start again in every topic: items are told apart by topic and id"
 # What a file holds, with what options it is read, some columns of the items (None: there is none)
 # and some notes.
 CASES = {
@@ -66,9 +67,9 @@ CASES = {
          "score: column 'em' (it might be f1: score=)"]),
     "topics of two columns": ("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n",
         {"topic": ["fault", "severity"]},
-        {"topic": None, "severity": [1, 2], "item": ["fog/1/1", "fog/2/1"]}, []),
+        {"topic": None, "severity": [1, 2], "item": [1, 1]}, []),
     "one of two called topic": ("model,topic,level,item,score\na,x,1,1,1\na,x,2,1,0\n",
-        {"topic": ["topic", "level"]}, {"topic": ["x", "x"], "item": ["x/1/1", "x/2/1"]}, []),
+        {"topic": ["topic", "level"]}, {"topic": ["x", "x"], "item": [1, 1]}, []),
     "answered several times": ("model,qid,score\na,1,1\na,1,0\n",
         {"item": "qid", "cluster": "qid"}, {"item": [1, 1], "cluster": [1, 1]}, []),
     "a role's name not played": ("model,item,score,f1\na,1,1,0.5\n", {"score": "f1"},
@@ -92,12 +93,11 @@ CASES = {
     "labels called NA": ("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n", {},
         {"model": ["None"], "topic": ["NA"], "score": [1]}, []),
     "item ids that restart": ("model,topic,item,score\na,x,1,1\na,y,1,0\n", {},
-        {"item": [1, 1]},
-        ["item ids start again in every topic: items are told apart by topic and id"]),
+        {"item": [1, 1]}, [RESTART]),
     "item ids that restart in several": ("model,a,b,item,score\nm,x,1,1,1\nm,x,2,1,0\n",
-        {"topic": ["a", "b"]}, {"item": ["x/1/1", "x/2/1"]}, []),
+        {"topic": ["a", "b"]}, {"item": [1, 1]}, [RESTART]),
     "item ids that restart in another": ("model,topic,area,item,score\nm,x,1,1,1\nm,y,1,1,0\n",
-        {"topic": "area"}, {"item": ["1/x/1", "1/y/1"]}, []),
+        {"topic": "area"}, {"item": [1, 1], "topic_in_file": ["x", "y"]}, [RESTART]),
     "words of a wide file": ("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n", {},
         {"score": [1, 0, 0, 1]}, ["words as scores: 'correct' = 1, 'wrong' = 0"]),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Tables, one below the other -> item rows: models named, each item once, blank scores apart."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,13 +14,16 @@ from skbench.readers._names import of_files, with_versions
 from skbench.readers._repeats import with_unique_items, without_spare_blanks
 from skbench.readers._tabular import read_part, taken
 from skbench.readers.group_results import refuse_repeated_groups
-from skbench.readers.loading import without_categories, without_suffixes
+from skbench.readers.loading import readable, without_categories, without_suffixes
 
 # What an evaluation may be run with: rows that differ in it are not of one evaluation.
 _SETTINGS = (
     "shots n_shot n_shots num_fewshot fewshot few_shot mode protocol setting settings config "
     "prompt_template template prompt_version version temperature metric filter split language"
 ).split()
+
+# What file managers add to the name of a copy.
+_COPY = re.compile(r"( \(\d+\)|[ _-]+copy( \(?\d+\)?)?)$", re.IGNORECASE)
 
 
 def tables_items(files, options, bad, notes):
@@ -28,6 +32,7 @@ def tables_items(files, options, bad, notes):
         raise ValueError("model= renames models of logs. For a table, name its model column.")
     parts = [read_part(file, options, bad) for file in files]
     rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
+    _refuse_copies(parts)
     for part in parts if len(parts) > 1 else ():
         if "item" in part.rows and "item" not in part.roles:
             raise ValueError(
@@ -63,6 +68,20 @@ def tables_items(files, options, bad, notes):
         found = ItemRows(rows, {}, notes, blank=blank)
     columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
     return found._replace(columns=columns, notes=notes + totals, doubts=totals)
+
+
+def _refuse_copies(parts):
+    """Refuse a file with the rows of another, whose name, or link, says that it is its copy."""
+    first = {}
+    for part in parts:
+        path = part.path.resolve()
+        name = path.with_name(_COPY.sub("", without_suffixes(path)))
+        other = first.setdefault(name, part)
+        if other is not part and other.rows.equals(part.rows):
+            raise ValueError(
+                f"{str(part.path)!r} and {str(other.path)!r} hold the same rows, and by its name "
+                "one is a copy. Leave it out."
+            )
 
 
 def _places(parts):
@@ -153,8 +172,8 @@ def _labels(files, frames):
 
 def _grid(files, frames):
     """Models and topics where files of the same names stand in several folders, else None."""
-    names = [without_suffixes(file) for file in files]
-    folders = [file.parent.name for file in files]
+    names = [without_suffixes(readable(file)) for file in files]
+    folders = [readable(file).parent.name for file in files]
     n_names, n_folders = len(set(names)), len(set(folders))
     complete = len(files) == len(set(zip(folders, names, strict=True))) == n_names * n_folders
     if not complete or min(n_names, n_folders) < 2:

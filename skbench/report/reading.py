@@ -13,6 +13,7 @@ from skbench.items import ranges
 from skbench.items.roles import check_exist, check_model, columns_of
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
+from skbench.readers.loading import readable
 from skbench.report.terminal import DataError, command_with, say
 from skbench.report.understanding import answer_key, in_lines, understood
 
@@ -215,7 +216,7 @@ def topic_names(by):
 
 def named_after(rows, file):
     """The rows; where no column names models, they are one, named for the file."""
-    return rows if "model" in rows.items else with_models(rows, Path(file).stem)
+    return rows if "model" in rows.items else with_models(rows, readable(file).stem)
 
 
 def as_in(models, name):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from reading import message
 
+from skbench import compare_models
 from skbench.readers import read_features, read_items, read_with_notes
 
 LONG = (
@@ -237,6 +238,9 @@ ERRORS = [
     ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
     ("model,topic,shots,item,score\nm,x,0,1,1\n", {"model": "shots", "topic": ["topic", "model"]},
      "Column 'model' cannot be of the topic while 'shots' is the model"),
+    ("id,ada,bob\n1,1,0\n", {"models": []}, "models= is empty. Name the columns of scores"),
+    ("model;item;score;cost\na;1;1.000;0,5\na;2;900;0,4\n", {},
+     "'score' has '1.000', a thousand or a decimal: 'cost' has decimal commas."),
 ]  # fmt: skip
 
 
@@ -288,6 +292,17 @@ def test_score_columns_beside_a_model_column_are_no_models(written):
     assert read_items(wide, models=["a", "b"])["model"].nunique() == 2
 
 
+def test_warns_of_ids_that_need_several_columns_of_topics(written):
+    path = written("model,a,b,item,score\nm,x,1,1,1\nm,x,2,1,0\n")
+    with pytest.warns(UserWarning, match=r"Pass topic=\['a', 'b'\] to functions"):
+        items = read_items(path, topic=["a", "b"])
+    assert (
+        compare_models(pd.concat([items, items.assign(model="n")]), topic=["a", "b"]).n_items == 2
+    )
+
+
 def test_small_numbers_may_have_decimal_commas(written):
     text = "model;item;score\na;1;8,5e-09\na;2;0,25\na;3;1E-5\n"
     assert read_items(written(text))["score"].tolist() == [8.5e-9, 0.25, 1e-5]
+    mixed = "model;item;score;cost\na;1;1.000;0,5\na;2;0.125;0,4\n"
+    assert read_items(written(mixed))["score"].tolist() == [1, 0.125]

@@ -46,9 +46,9 @@ def passk(
             pair = found.compare(*(reading.as_in(rows["model"], name) for name in compare))
         reliability = found.reliability()
         frame = tables.labeled_rows(found.to_frame())
-        labels = frame.columns[: frame.columns.get_loc("value")]
+        labels = found.labels.to_frame(index=False)
         columns = [
-            Column(" / ".join(found.labels.names), tables.joined(frame[labels])),
+            Column(" / ".join(found.labels.names), tables.joined(labels)),
             Column(found.method.split()[0], frame["value"], ".3f"),
             Column("low", frame["low"], ".3f"),
             Column("high", frame["high"], ".3f"),

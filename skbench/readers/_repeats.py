@@ -52,6 +52,10 @@ def with_unique_items(items, roles, notes, place, bad):
                 roles["cluster"] = roles["item"]
     if roles.get("cluster") == roles["item"] and len(key) > 1:
         items = items.assign(cluster=joined(items[key]))
+    elif "cluster" in items:
+        places = items[[*key[:-1], "cluster"]].drop_duplicates()["cluster"]
+        if n_wide := places[places.duplicated()].nunique():
+            notes.append(f"{n_wide} clusters hold items of several topics: each is one cluster")
     if items[key].drop_duplicates().duplicated("item").any():
         notes.append("item ids start again in every topic: items are told apart by topic and id")
     return items

@@ -20,10 +20,6 @@ def understood(rows):
     items, topics = rows.items, rows.topics
     roles = ("model", "cluster")
     sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
-    sizes["n_clusters_across_topics"] = 0
-    if "cluster" in items and topics:
-        pairs = items[[*topics, "cluster"]].drop_duplicates()
-        sizes["n_clusters_across_topics"] = pairs["cluster"][pairs.duplicated("cluster")].nunique()
     sizes["n_items"] = 0
     if rows.columns.get("cluster") == rows.columns.get("item"):
         sizes["n_clusters"] = 0
@@ -60,9 +56,7 @@ def in_lines(found):
     if found["n_repeats"] > 1:
         yield f"repeats: up to {found['n_repeats']} answers of a model to an item"
     if found["n_clusters"]:
-        spread = found["n_clusters_across_topics"]
-        told = f"; {spread:,} hold items of several topics, and are one each" * (spread > 0)
-        yield f"clusters: {found['n_clusters']:,}{told}"
+        yield f"clusters: {found['n_clusters']:,}"
     gaps = found["gaps"]
     if gaps:
         few = " (# all, + half or more, - less, . none)"

@@ -191,8 +191,8 @@ def test_folder_of_tables(tmp_path):
     ],
 )
 def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, names):
-    text = b"item;score\n1;1\n2;0\n"
-    for file in files:
+    for i, file in enumerate(files):
+        text = f"item;score\n1;1\n2;{i}\n".encode()
         write(tmp_path / file, gzip.compress(text) if file.endswith("gz") else text)
     read = read_with_notes(tmp_path)
     assert sorted(set(read.items["model"])) == names and len(read.items) == 2 * len(files)

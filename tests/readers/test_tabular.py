@@ -297,7 +297,10 @@ def test_warns_of_ids_that_need_several_columns_of_topics(written):
     with pytest.warns(UserWarning, match=r"Pass topic=\['a', 'b'\] to functions"):
         items = read_items(path, topic=["a", "b"])
     assert (
-        compare_models(pd.concat([items, items.assign(model="n")]), topic=["a", "b"]).n_items == 2
+        compare_models(
+            pd.concat([items, items.assign(model="n", score=0)]), topic=["a", "b"]
+        ).n_items
+        == 2
     )
 
 

@@ -98,10 +98,10 @@ def _places(parts):
 
 def _one_below_the_other(files, parts):
     """Rows, roles and notes of several tables."""
-    first = parts[0]
-    for part in parts[1:]:
-        same = part.roles.keys() - {"model"} == first.roles.keys() - {"model"}
-        if not same or part.of_groups != first.of_groups:
+    first, *others = parts
+    seen = [(p.roles.keys() - {"model"}, p.of_groups, "topic_in_file" in p.rows) for p in parts]
+    for part, found in zip(others, seen[1:], strict=True):
+        if found != seen[0]:
             raise ValueError(
                 f"{str(part.path)!r} and {str(first.path)!r} do not have the same columns, or one "
                 "has results of items and the other of groups. Read them one by one."

@@ -162,12 +162,15 @@ def check_same_key(files, sides):
                 f"{file!r} has no ids of items, and rows of two files are not paired by their "
                 "number. Give both files a column of ids: --item COLUMN."
             )
-    first, second = (rows.key for rows in sides)
-    if first != second:
-        one, other = (listed([x.removesuffix("_in_file") for x in key]) for key in (first, second))
+    first, second = sides
+    if first.key != second.key:
+        one, other = (
+            listed([*np.ravel(x.columns.get("topic", [])), *["topic"] * ("topic_in_file" in x.key)])
+            for x in sides
+        )
         raise DataError(
-            f"items are known by {one} in {files[0]!r}, and by {other} in {files[1]!r}. Give both "
-            "files the same columns of topics."
+            f"beside the id an item is known by {one or 'no topic'} in {files[0]!r}, and by "
+            f"{other or 'no topic'} in {files[1]!r}. Give both files the same columns of topics."
         )
 
 

@@ -7,6 +7,7 @@ import click
 from skbench.report.formats import form_option, show
 from skbench.report.loaded_later import pasts, plan_bank, reading
 from skbench.report.options import (
+    SEEDS,
     Percent,
     Share,
     file_option,
@@ -51,7 +52,7 @@ _SIGNED = Share(-1, 1, closed=True)
 )
 @number_option("--choose", "With --past: items to choose for it.")
 @file_option("--output", "With --choose: CSV file to write them to.")
-@number_option("--seed", "With --past: of the items.  [default: 0]", click.IntRange(0))
+@number_option("--seed", "With --past: of the items.  [default: 0]", SEEDS)
 @form_option("json")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
     """Plan a comparison of two models that answer the same items, or a new model's items.

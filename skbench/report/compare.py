@@ -46,7 +46,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             learned = pasts.learn(past, bank, rows, file, by, options, known_range)
             limits = {
                 "bounds": known_range,
-                "population": reading.population_of(asked, rows.items, learned is not None),
+                "population": reading.population_of(asked, rows.items, by, learned is not None),
             }
             settings = a, b, confidence_level, adjust, columns, missing, limits
             result = _compared(rows.items, learned, *settings)
@@ -68,7 +68,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
 
 def _read(file, a, b, by, roles, missing):
     """Rows, columns, and which two models: of one file, or one of each of two files."""
-    import pandas as pd
+    from skbench.items.rows import one_below_the_other
 
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
@@ -76,8 +76,9 @@ def _read(file, a, b, by, roles, missing):
         raise click.UsageError("Two files hold one model each: do not name models.")
     parts = [reading.read_models(path, by, roles, one_model=True) for path in (file, a)]
     (first, columns), (second, other) = parts
+    reading.check_same_key((file, a), (first, second))
     if columns != other:
-        raise DataError(f"{file!r} and {a!r} do not have the same clusters or topics.")
+        raise DataError(f"{file!r} and {a!r} do not have the same clusters.")
     models = [rows.items["model"].unique() for rows in (first, second)]
     if max(map(len, models)) > 1:
         raise DataError(
@@ -89,10 +90,10 @@ def _read(file, a, b, by, roles, missing):
         names = [f"{names[0]} ({path})" for path in (file, a)]
     sides = list(map(reading.with_models, (first, second), names))
     blanks = [rows.blank for rows in sides if rows.blank is not None]
-    both = first._replace(
-        items=reading.joined_rows([rows.items for rows in sides], by),
-        blank=pd.concat(blanks, ignore_index=True) if blanks else None,
-    )
+    frames = [*(rows.items for rows in sides), *blanks]
+    rows, n = one_below_the_other(frames, [*first.key, "cluster"]), sum(map(len, frames[:2]))
+    blank = rows[n:].drop(columns="score") if blanks else None
+    both = first._replace(items=rows[:n].copy(), blank=blank)
     return reading.with_missing(both, missing), columns, *names
 
 

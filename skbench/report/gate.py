@@ -102,6 +102,7 @@ def _document(result):
 def _decided(old, new, margin, options):
     """The result, and the `ItemRows` of the candidate."""
     from skbench import gate as decide
+    from skbench.items.rows import one_below_the_other
 
     names = [options.pop("baseline"), options.pop("candidate")]
     settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
@@ -115,16 +116,18 @@ def _decided(old, new, margin, options):
     (baseline, rows_old), (candidate, rows_new) = sides
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
-    columns = _columns(rows_old, rows_new, by)
+    columns = _columns((old, new), (rows_old, rows_new), by)
     both = rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)
-    items = reading.joined_rows(both, by)
+    items = one_below_the_other(both, [*rows_new.key, "cluster"])
     both = rows_new._replace(items=items)
     settings["bounds"] = known_range = reading.score_range(both, bounds)
     if not settings["relative"]:
         margin = in_unit(margin, known_range, "--margin")
-    settings["population"] = reading.population_of(asked, items, with_past)
+    settings["population"] = reading.population_of(asked, items, by, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
+        items = pasts.as_banks_take(items, by)
+        columns |= {"by": ["topic"] if by else None, "topic": ["topic"]}
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
         if "topic" in items:
             items["topic"] = pasts.as_in(items["topic"], bank.topics_)
@@ -156,11 +159,13 @@ def _one_model(file, name, by, roles):
     return chosen, rows._replace(items=items[items["model"] == chosen])
 
 
-def _columns(rows_old, rows_new, by):
+def _columns(files, sides, by):
     """Clusters and topics, as both sides have them."""
-    clusters = {reading.cluster_name(rows) for rows in (rows_old, rows_new)}
+    reading.check_same_key(files, sides)
+    first, columns = (reading.columns_for(rows, by) for rows in sides)
+    clusters = {first["cluster"], columns["cluster"]}
     cluster = "item" if "item" in clusters else "cluster" if clusters == {"cluster"} else None
-    return {"by": reading.topic_names(by), "cluster": cluster}
+    return columns | {"cluster": cluster}
 
 
 def _as_stored(file, by, roles):

@@ -201,7 +201,8 @@ def _measured(file, a, b, roles, repeats):
     if repeats is not None and math.isnan(noise):
         raise DataError("--repeats cannot be planned: the file has one answer per item.")
     in_clusters = columns["cluster"] == "cluster"
-    answers = round(items.groupby(reading.item_key(items, "model")).size().mean())
+    n_all = reading.n_items(items, columns["topic"])
+    answers = round(items.groupby(["model", *columns["topic"], "item"]).size().mean())
     row = {
         "correlation": float(result.correlation[0]),
         "omega2": float(result.omega2[0]),
@@ -209,7 +210,7 @@ def _measured(file, a, b, roles, repeats):
         "sigma2_b": 0.0 if math.isnan(noise) else noise / 2,
         "n_repeats": repeats or answers,
         "design_effect": 1.0,
-        "cluster_size": reading.n_items(items) / items["cluster"].nunique() if in_clusters else 1.0,
+        "cluster_size": n_all / items["cluster"].nunique() if in_clusters else 1.0,
         "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]

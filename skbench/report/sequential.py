@@ -126,7 +126,7 @@ def _scores(file, wanted, bounds, roles):
     known = reading.score_range(rows, bounds)
     if known is None:
         raise DataError("the range of the scores is not known: pass --bounds LOW HIGH.")
-    columns = {"by": None, "cluster": reading.cluster_name(rows) or "item"}
+    columns = reading.columns_for(rows) | {"cluster": reading.cluster_name(rows) or "item"}
     table = reading.models_table(items[items["model"].isin(chosen)], columns, known)
     if not (table.n_answers > 0).all(axis=1).any():
         raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")

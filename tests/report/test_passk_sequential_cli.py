@@ -38,6 +38,8 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
         pair = expected.compare("ada", "bob").estimate.value[0]
         assert document["pairs"][0]["value"] == pytest.approx(pair)
     assert run(passk, folder / "counts.csv", "--by", "topic", "--csv").stdout.count("\n") == 5
+    counts.assign(half=counts["item"] // 10).to_csv(folder / "halves.csv", index=False)
+    assert "\nada / 0 / 1 " in run(passk, folder / "halves.csv", "--by", "topic,half").stdout
     text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
     assert text.startswith("| model | pass@3 | low | high |") and " of 8 (" in text
     # Rows that nothing tells apart are runs all the same.

@@ -203,8 +203,12 @@ ALIGNED = {
         {"X": JUDGE, "y": LABELS},
     ),
     "rows_of_arrays": (
-        lambda **arrays: sb.ppi.rows_of_arrays(**arrays, Yhat_unlabeled=Z)[1],
+        lambda **arrays: np.column_stack(sb.ppi.rows_of_arrays(**arrays, Yhat_unlabeled=Z)),
         {"Y": Z, "Yhat": WEIGHT},
+    ),
+    "rows_of_arrays, unlabeled": (
+        lambda **arrays: np.column_stack(sb.ppi.rows_of_arrays(Z, Z, **arrays)),
+        {"Yhat_unlabeled": Z},
     ),
     "LabeledKFold": (
         folds(sb.LabeledKFold(2, random_state=0)),
@@ -440,7 +444,7 @@ OF_ROLE["frame"] = ({}, REFUSED, {})
 ROLES = dict.fromkeys(["by", "groups", "cluster"], "names")
 ROLES |= {(name, "y"): "labels" for name in ("classical", "PPI", "PPI.score", "stratified")}
 ROLES |= {(name, "y"): "labels" for name in ("chain rule", "grouped", "grouped.score")}
-ROLES |= {("rows_of_arrays", "Y"): "anything", ("rank_confidence_sets", "df"): "anything"}
+ROLES |= {("rank_confidence_sets", "df"): "anything"}
 # What decides nothing, or may be of any kind: labels of classes, lists of runs, the user's own.
 ROLES |= {(name, "y"): "anything" for name in ("CrossFitKFold", "LabeledKFold", "Monte Carlo")}
 ROLES |= {(name, "y"): "anything" for name in ("repeated runs", "mean rank score")}
@@ -449,7 +453,7 @@ ROLES |= {(name, "X"): "content" for name in ("CrossFitKFold", "LabeledKFold")}
 ROLES["Rogan-Gladen", "y"] = "anything"
 ROLES |= {(name, other): "anything" for name, other in ARGUMENTS if name == "GroupSummary"}
 ROLES |= {("Estimate", other): "anything" for other in ALIGNED["Estimate"][1]}
-ROLES |= {("GroupSummary", "X"): "frame", ("rows_of_arrays", "Yhat"): "anything"}
+ROLES["GroupSummary", "X"] = "frame"
 OF_ROWS = ("TaskBootstrap", "hierarchical", "simplex", "repeated runs", "mean rank score", "mixed")
 ROLES |= {(name, "X"): "rows" for name in (*OF_ROWS, "Bradley-Terry", "unit level")}
 ROLES |= {("Bradley-Terry.score", "X"): "rows", ("Bradley-Terry", "y"): "anything"}
@@ -488,6 +492,8 @@ QUICK += (
     "repeated runs",
     "Bradley-Terry.score",
     "rank_confidence_sets",
+    "rows_of_arrays",
+    "rows_of_arrays, unlabeled",
     "GroupSummary",
     "Estimate",
 )

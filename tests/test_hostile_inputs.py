@@ -609,6 +609,48 @@ def test_item_rows(name, kind):
     outcome(lambda: ROW_FUNCTIONS[name](ITEMS[kind]()))
 
 
+def rated():
+    rows = good_items()
+    return rows.assign(x=np.arange(len(rows)) % 4 // 2.0, second=np.arange(len(rows)) % 3 // 2.0)
+
+
+LENGTHS = VOTES.assign(x=np.sin(np.arange(12)), second=np.cos(np.arange(12)))
+# What takes the names of columns: each called with those of topics, or of numbers.
+TOPICS = {
+    "summarize_items": lambda t: sb.summarize_items(rated(), by=t, topic=t).z,
+    "betting_estimate": lambda t: sb.betting_estimate(rated(), t, topic=t, random_state=0).value,
+    "embed_groups": lambda t: sb.embed_groups(rated(), t, ["x"]),
+    "item_correlation": lambda t: sb.item_correlation(rated(), topic=t),
+    "leaderboard": lambda t: sb.leaderboard(rated(), topic=t, topics=t).estimate.value,
+    "compare_models": lambda t: sb.compare_models(rated(), topic=t, by=t).estimate.value,
+    "gate": lambda t: sb.gate(rated(), "a", "b", 0.1, topic=t, by=t).to_frame()["low"],
+    "pass_at_k": lambda t: sb.pass_at_k(rated(), k=1, topic=t, by=t).value,
+}
+NUMBERED = {
+    "features": lambda x: sb.summarize_items(rated(), by="topic", features=x).X.select_dtypes(
+        "number"
+    ),
+    "cluster_items": lambda x: sb.cluster_items(rated(), x, n_clusters=[2], random_state=0).sizes,
+    "embed_groups": lambda x: sb.embed_groups(rated(), "topic", x),
+    "judge_agreement": lambda x: sb.judge_agreement(rated(), "score", x, random_state=0).table,
+    "BradleyTerry": lambda x: sb.BradleyTerry(covariates=x).fit(LENGTHS, WON).coef_,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [(f, ["topic"]) for f in TOPICS.values()] + [(f, ["x", "second"]) for f in NUMBERED.values()],
+    ids=[*TOPICS, *NUMBERED],
+)
+def test_names_of_columns_may_stand_in_any_list(call, names):
+    right = np.asarray(call(names), dtype=float)
+    for kind in (tuple, np.array, pd.Index, lambda v: rated().columns[rated().columns.isin(v)]):
+        np.testing.assert_equal(np.asarray(call(kind(names)), dtype=float), right)
+    with pytest.raises((ValueError, TypeError), match="must be .*a non-empty string"):
+        call("")
+
+
 @pytest.mark.parametrize("shift", [1e6, 1e12])
 def test_large_scores_lose_nothing(shift):
     rows = good_items()

@@ -308,9 +308,16 @@ def check_bank(bank):
     check_is_fitted(bank)
 
 
+def names_of(names):
+    """Names of columns as a list: of one, of a list, tuple, array or index, or of None."""
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else [plain(name) for name in names]
+
+
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
-    names = [by] if isinstance(by, str) else list(by)
+    names = names_of(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(
             f"by must name at least one column, and each of them once, got {by!r}. "

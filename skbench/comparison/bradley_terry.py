@@ -359,7 +359,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         return rows.set_axis(X.index) if isinstance(X, pd.DataFrame) else rows
 
     def _covariates(self):
-        return [] if self.covariates is None else np.atleast_1d(self.covariates).tolist()
+        return _checks.names_of(self.covariates)
 
     def _outcomes(self, rows, y):
         """What the first model got in each vote."""

@@ -11,6 +11,7 @@ import pandas as pd
 
 from skbench._checks import (
     LARGEST,
+    names_of,
     of_one_type,
     refuse_unhashable,
     require_columns,
@@ -65,7 +66,7 @@ def with_item_key(frame, item, topic, by=(), model=None):
     is absent: ids are then taken for unique.
     """
     columns = frame.collect_schema().names()
-    topics = [topic] if isinstance(topic, str) else list(dict.fromkeys(topic or []))
+    topics = list(dict.fromkeys(names_of(topic)))
     if topics != ["topic"]:
         require_columns(columns, topics)
         if {item, model} & set(topics):
@@ -96,6 +97,12 @@ def joined(columns):
 
 def _escaped(slash):
     return 2 * slash[0][:-1] + "\\/"
+
+
+def kinds_of_features(features):
+    """Item columns, and the table to join: one of the two is empty."""
+    are_names = isinstance(features, str | list | tuple | np.ndarray | pd.Index)
+    return (names_of(features), None) if are_names else ([], features)
 
 
 def one_below_the_other(frames, labels):

@@ -46,7 +46,8 @@ def check_totals(rows, topics, counts=None):
         within = [*model, *(other for other in topics if other != name)]
         doubts += _check(rows, rows[name], within, counts)
     if len(topics) > 1:
-        labels = pd.Series(joined(rows[topics]), index=rows.index)
+        names = pd.Series(joined(rows[topics].drop_duplicates()))
+        labels = rows.groupby(topics, sort=False, observed=True).ngroup().map(names)
         doubts += _check(rows, labels, model, counts)
     return list(dict.fromkeys(doubts))
 

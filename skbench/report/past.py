@@ -147,7 +147,7 @@ def _read_past(path, by, roles, name_it):
         raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items
     if name_it and "model" not in past:
-        past = past.assign(model=Path(path).stem)
+        past = past.assign(model=reading.readable(path).stem)
     reading.need_columns(past, "model", "item", told="--past: no column")
     return as_banks_take(past, by)
 

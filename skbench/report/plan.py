@@ -233,17 +233,15 @@ def _on_repeats(repeats):
 
 def _answer(row, effect, items, goal, largest):
     """Number of items, or difference, of one row; None where that is not possible."""
-    from skbench.comparison import minimum_detectable_effect, required_items
-    from skbench.stats.ranking.power import fewest_disagreements
+    from skbench.comparison import plan
 
     parts = {name: value for name, value in row.items() if name != "correlation"}
     if effect is not None:
-        return {"required_items": required_items(effect, **parts, **goal)}
-    if items < 2 * row["cluster_size"]:
-        return {"minimum_detectable_effect": None}  # no test of one cluster
-    if row["test"] == "mcnemar" and items < fewest_disagreements(goal["confidence_level"]):
-        return {"minimum_detectable_effect": None}
-    shown = minimum_detectable_effect(items, **parts, **goal)
+        return {"required_items": plan.required_items(effect, **parts, **goal)}
+    try:
+        shown = plan.minimum_detectable_effect(items, **parts, **goal)
+    except plan.NothingDetectable:
+        shown = math.nan
     return {"minimum_detectable_effect": shown if shown <= largest else None}
 
 

@@ -1,7 +1,6 @@
 """`skbench sequential`: are the items so far enough, or may the run stop?"""
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -114,7 +113,7 @@ def _scores(file, wanted, bounds, roles):
     rows = reading.read_rows(file, None, roles)
     items, named = rows.items, "model" in rows.items or len(wanted) > 0
     if "model" not in items:
-        items = items.assign(model=wanted[0] if wanted else Path(file).stem)
+        items = items.assign(model=wanted[0] if wanted else reading.readable(file).stem)
     reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
     chosen = [reading.as_in(items["model"], name) for name in wanted] or models

@@ -161,18 +161,24 @@ def test_stored_baseline_of_a_wide_table(tmp_path):
 
 
 LOGS = (
-    "helm opencompass inspect/epochs inspect/two_models deepeval/two_models every_eval_ever junit "
-    "lm_eval mlflow mt_bench mteb openai_evals promptfoo promptfoo_runs pytest_json swe_bench tau2"
-).split()
+    ["helm"],
+    ["opencompass"],
+    ["inspect/two_models", "--by", "target", "--cluster", "metadata.page"],
+    ["lm_eval", "--by", "doc.answer"],
+    ["deepeval/two_models", "--by", "metadata.topic", "--score", "Right Answer"],
+    *([name] for name in (
+        "inspect/epochs every_eval_ever junit lm_eval mlflow mt_bench mteb openai_evals promptfoo "
+        "promptfoo_runs pytest_json swe_bench tau2"
+    ).split()),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (i > 2)) for i, name in enumerate(LOGS)],
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (i > 2)) for i, case in enumerate(LOGS)]
 )
-def test_stored_baseline_of_logs(tmp_path, name):
-    path, scores = FIXTURES / name, ["--score", "Right Answer"] * name.startswith("deepeval")
-    items = read_items(path, score=scores[1] if scores else None)
+def test_stored_baseline_of_logs(tmp_path, case):
+    path, options = FIXTURES / case[0], case[1:]
+    items = read_items(path, score=options[-1] if "--score" in options else None)
     bounds = ["--bounds", min(items["score"].min(), 0), max(items["score"].max(), 1)]
     models = sorted(items["model"].unique())
-    check_stored(tmp_path / "stored.csv", path, path, *scores, *bounds, models=models)
+    check_stored(tmp_path / "stored.csv", path, path, *options, *bounds, models=models)

@@ -110,6 +110,7 @@ def _decided(old, new, margin, options):
     reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
+    reading.check_alike(rows_old, rows_new)
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns(rows_old, rows_new, by)
@@ -124,7 +125,7 @@ def _decided(old, new, margin, options):
         margin = in_unit(margin, known_range, "--margin")
     settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
-        settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
+        settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate], rows_new)
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
         if "topic" in items:
             items["topic"] = pasts.as_in(items["topic"], bank.topics_)

@@ -8,7 +8,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, plain
+from skbench._checks import as_text, listed, plain
 from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
 from skbench.report import reading
@@ -216,8 +216,8 @@ def _one_topic(frame, topics, bank):
 
 def as_in(values, known):
     """Labels that read like one of the bank become that one: files differ in 7 and "7"."""
-    by_text = {str(label): label for label in pd.unique(known)}
-    renamed = {label: by_text.get(str(label), label) for label in pd.unique(values)}
+    by_text = {as_text(label): label for label in pd.unique(known)}
+    renamed = {label: by_text.get(as_text(label), label) for label in pd.unique(values)}
     return values.map(renamed)
 
 

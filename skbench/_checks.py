@@ -274,10 +274,11 @@ def refuse_repeats(what, names):
 
 
 def numbers_by_topic(what, values):
-    """Finite numbers of a Series or dict by topic, as a Series."""
+    """Numbers of items of a Series or dict by topic, as a Series."""
     given = pd.Series(values)
     refuse_repeats(what, given.index)
-    return pd.Series(check_column(what, given, given.index, unit="topic"), given.index)
+    numbers = check_column(what, given, given.index, minimum=0, whole=True, unit="topic")
+    return pd.Series(numbers, given.index)
 
 
 def are_counts(z, n):
@@ -298,9 +299,16 @@ def check_bank(bank):
     check_is_fitted(bank)
 
 
+def names_of(names):
+    """Names of columns as a list: of one, of a list, tuple, array or index, or of None."""
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else [plain(name) for name in names]
+
+
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
-    names = [by] if isinstance(by, str) else list(by)
+    names = names_of(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(
             f"by must name at least one column, and each of them once, got {by!r}. "

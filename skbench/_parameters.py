@@ -186,7 +186,7 @@ def rules_for(hint):
     if hint is bool:
         return [Rule(lambda value: isinstance(value, bool | np.bool_), "True or False")]
     if hint is str:
-        return [Rule(lambda value: isinstance(value, str), "a string")]
+        return [Rule(lambda value: isinstance(value, str) and value, "a non-empty string")]
     if hint in (Any, object):
         return []
     return [_class_rule(origin or hint)]

@@ -12,6 +12,7 @@ import re
 import tempfile
 import traceback
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from walks import one_in
 
 import skbench as sb
 from skbench._checks import plain
@@ -203,8 +205,12 @@ ALIGNED = {
         {"X": JUDGE, "y": LABELS},
     ),
     "rows_of_arrays": (
-        lambda **arrays: sb.ppi.rows_of_arrays(**arrays, Yhat_unlabeled=Z)[1],
+        lambda **arrays: np.column_stack(sb.ppi.rows_of_arrays(**arrays, Yhat_unlabeled=Z)),
         {"Y": Z, "Yhat": WEIGHT},
+    ),
+    "rows_of_arrays, unlabeled": (
+        lambda **arrays: np.column_stack(sb.ppi.rows_of_arrays(Z, Z, **arrays)),
+        {"Yhat_unlabeled": Z},
     ),
     "LabeledKFold": (
         folds(sb.LabeledKFold(2, random_state=0)),
@@ -440,7 +446,7 @@ OF_ROLE["frame"] = ({}, REFUSED, {})
 ROLES = dict.fromkeys(["by", "groups", "cluster"], "names")
 ROLES |= {(name, "y"): "labels" for name in ("classical", "PPI", "PPI.score", "stratified")}
 ROLES |= {(name, "y"): "labels" for name in ("chain rule", "grouped", "grouped.score")}
-ROLES |= {("rows_of_arrays", "Y"): "anything", ("rank_confidence_sets", "df"): "anything"}
+ROLES |= {("rank_confidence_sets", "df"): "anything"}
 # What decides nothing, or may be of any kind: labels of classes, lists of runs, the user's own.
 ROLES |= {(name, "y"): "anything" for name in ("CrossFitKFold", "LabeledKFold", "Monte Carlo")}
 ROLES |= {(name, "y"): "anything" for name in ("repeated runs", "mean rank score")}
@@ -449,7 +455,7 @@ ROLES |= {(name, "X"): "content" for name in ("CrossFitKFold", "LabeledKFold")}
 ROLES["Rogan-Gladen", "y"] = "anything"
 ROLES |= {(name, other): "anything" for name, other in ARGUMENTS if name == "GroupSummary"}
 ROLES |= {("Estimate", other): "anything" for other in ALIGNED["Estimate"][1]}
-ROLES |= {("GroupSummary", "X"): "frame", ("rows_of_arrays", "Yhat"): "anything"}
+ROLES["GroupSummary", "X"] = "frame"
 OF_ROWS = ("TaskBootstrap", "hierarchical", "simplex", "repeated runs", "mean rank score", "mixed")
 ROLES |= {(name, "X"): "rows" for name in (*OF_ROWS, "Bradley-Terry", "unit level")}
 ROLES |= {("Bradley-Terry.score", "X"): "rows", ("Bradley-Terry", "y"): "anything"}
@@ -488,6 +494,8 @@ QUICK += (
     "repeated runs",
     "Bradley-Terry.score",
     "rank_confidence_sets",
+    "rows_of_arrays",
+    "rows_of_arrays, unlabeled",
     "GroupSummary",
     "Estimate",
 )
@@ -597,10 +605,51 @@ ROW_FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", ITEMS)
-@pytest.mark.parametrize("name", ROW_FUNCTIONS)
-def test_item_rows(name, kind):
+@pytest.mark.parametrize(("kind", "name"), one_in(3, product(ITEMS, ROW_FUNCTIONS)))
+def test_item_rows(kind, name):
     outcome(lambda: ROW_FUNCTIONS[name](ITEMS[kind]()))
+
+
+def rated():
+    rows = good_items()
+    return rows.assign(x=np.arange(len(rows)) % 4 // 2.0, second=np.arange(len(rows)) % 3 // 2.0)
+
+
+LENGTHS = VOTES.assign(x=np.sin(np.arange(12)), second=np.cos(np.arange(12)))
+# What takes the names of columns: each called with those of topics, or of numbers.
+TOPICS = {
+    "summarize_items": lambda t: sb.summarize_items(rated(), by=t, topic=t).z,
+    "betting_estimate": lambda t: sb.betting_estimate(rated(), t, topic=t, random_state=0).value,
+    "embed_groups": lambda t: sb.embed_groups(rated(), t, ["x"]),
+    "item_correlation": lambda t: sb.item_correlation(rated(), topic=t),
+    "leaderboard": lambda t: sb.leaderboard(rated(), topic=t, topics=t).estimate.value,
+    "compare_models": lambda t: sb.compare_models(rated(), topic=t, by=t).estimate.value,
+    "gate": lambda t: sb.gate(rated(), "a", "b", 0.1, topic=t, by=t).to_frame()["low"],
+    "pass_at_k": lambda t: sb.pass_at_k(rated(), k=1, topic=t, by=t).value,
+}
+NUMBERED = {
+    "features": lambda x: sb.summarize_items(rated(), by="topic", features=x).X.select_dtypes(
+        "number"
+    ),
+    "cluster_items": lambda x: sb.cluster_items(rated(), x, n_clusters=[2], random_state=0).sizes,
+    "embed_groups": lambda x: sb.embed_groups(rated(), "topic", x),
+    "judge_agreement": lambda x: sb.judge_agreement(rated(), "score", x, random_state=0).table,
+    "BradleyTerry": lambda x: sb.BradleyTerry(covariates=x).fit(LENGTHS, WON).coef_,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [(f, ["topic"]) for f in TOPICS.values()] + [(f, ["x", "second"]) for f in NUMBERED.values()],
+    ids=[*TOPICS, *NUMBERED],
+)
+def test_names_of_columns_may_stand_in_any_list(call, names):
+    right = np.asarray(call(names), dtype=float)
+    for kind in (tuple, np.array, pd.Index, lambda v: rated().columns[rated().columns.isin(v)]):
+        np.testing.assert_equal(np.asarray(call(kind(names)), dtype=float), right)
+    with pytest.raises((ValueError, TypeError), match="must be .*a non-empty string"):
+        call("")
 
 
 @pytest.mark.parametrize("shift", [1e6, 1e12])

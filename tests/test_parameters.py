@@ -137,7 +137,10 @@ ALIASES = {
     "OpenBounds": ([(0, 1), (-np.inf, np.inf)], [(np.nan, 1), (np.inf, -np.inf), (0, np.inf)]),
     "Variance": (["smoothed"], ["smooth", ["smoothed"], None]),
     "Population": ([10, pd.Series([10])], [0, 10**16, 2.5, "x", np.nan]),
-    "Names": (["a", ["a", "b"]], [3, datetime.date(2026, 1, 1)]),
+    "Names": (
+        ["a", ["a", "b"], ("a",), np.array(["a"]), pd.Index(["a"])],
+        [3, datetime.date(2026, 1, 1), "", ["a", ""], {"a": 1}],
+    ),
 }
 
 

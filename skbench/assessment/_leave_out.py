@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from skbench._checks import require_columns
+from skbench._checks import names_of, require_columns
 from skbench._types import AtLeastTwo, Count, FitPredictor, Jobs, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups
 from skbench.assessment._risk import split_risk
@@ -102,7 +102,7 @@ def leave_out_covariates(
         covariates = {str(name): [name] for name in columns}
     candidates = {_ALL: Candidate(estimator)}
     for name, dropped in covariates.items():
-        dropped = [dropped] if isinstance(dropped, str) else list(dropped)
+        dropped = names_of(dropped)
         require_columns(columns, dropped, what="X")
         candidates[f"without {name}"] = Candidate(estimator, without=dropped)
     return split_risk(candidates, data, _ALL, n_splits, n_repeats, random_state, n_jobs)

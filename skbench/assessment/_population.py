@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
-from skbench.items.rows import as_frame, collected, group_labels, with_item_key
+from skbench.items.rows import as_frame, collected, group_labels, kinds_of_features, with_item_key
 from skbench.summaries import summarize_items
 
 PROPORTIONAL = "proportional"
@@ -70,8 +70,7 @@ class Population:
 
 def population(items, by, score, item, topic, model, features, share_items):
     """The population of item rows, or of a table with one column per model."""
-    item_means = [features] if isinstance(features, str) else features
-    item_means = list(item_means) if isinstance(item_means, list | tuple) else []
+    item_means = kinds_of_features(features)[0]
     frame, key = with_item_key(as_frame(items), item, topic, by, model)
     has_items = item in frame.collect_schema().names()
     if not has_items:

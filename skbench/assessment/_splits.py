@@ -7,9 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import require_columns
+from skbench._checks import names_of, require_columns
 from skbench.containers import GroupSummary
-from skbench.items.rows import collected, group_labels, opened, with_item_key, with_score
+from skbench.items.rows import (
+    collected,
+    group_labels,
+    kinds_of_features,
+    opened,
+    with_item_key,
+    with_score,
+)
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import risk
 from skbench.summaries import summarize_items
@@ -44,7 +51,7 @@ class Data:
         if by is None:
             raise ValueError('Pass by=..., the columns that define the groups: by=["model", ...].')
         defaults = {"score": "score", "model": "model", "item": "item", "cluster": None}
-        by = [by] if isinstance(by, str) else list(by)
+        by = names_of(by)
         self._options = defaults | {"topic": "topic"} | options | {"by": by}
         item, topic, model = (self._options[name] for name in ("item", "topic", "model"))
         frame, key = with_item_key(opened(items), item, topic, by, model)
@@ -58,9 +65,7 @@ class Data:
     def _columns(self, names):
         """Columns that the parts need: a million texts should not be carried along."""
         require_columns(names, [*self._options["by"], self._options["score"]])
-        features = self._options.get("features")
-        features = [features] if isinstance(features, str) else features
-        means = list(features) if isinstance(features, list | tuple) else []
+        means = kinds_of_features(self._options.get("features"))[0]
         roles = [self._options[role] for role in ("model", "item", "cluster", "score")]
         wanted = [*self._options["by"], *self._options["topic"], *roles, *means]
         return [name for name in dict.fromkeys(wanted) if name in names]

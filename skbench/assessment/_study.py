@@ -12,7 +12,7 @@ from joblib import Memory, Parallel, delayed
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
-from skbench._checks import listed
+from skbench._checks import listed, names_of
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import (
@@ -201,7 +201,7 @@ class RepeatedSamplingStudy:
         memory = self._memory(memory)
         candidates = as_candidates(self.estimators, self.variance)
         self._refuse_population_with_replacement(candidates)
-        by = [by] if isinstance(by, str) else list(by)
+        by = names_of(by)
         taken = [name for name in by if name in RESULT_COLUMNS]
         if taken:
             raise ValueError(f"by has {taken[0]!r}, a column of results_. Rename it in the items.")

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import plain
+from skbench._checks import names_of, plain
 from skbench._random import as_generator
 from skbench._types import Bounds, Count, Label, Names, Path, RandomState, Rows, Whole, checked
 from skbench._warnings import warn
@@ -124,7 +124,7 @@ class ItemBank(BaseEstimator):
         -------
         ItemBank
         """
-        exclude = [self.exclude] if isinstance(self.exclude, str) else list(self.exclude)
+        exclude = names_of(self.exclude)
         columns = (self.model, self.topic, self.item, self.score)
         return self._learned(*read_past(past_items, *columns, exclude))
 
@@ -185,7 +185,7 @@ class ItemBank(BaseEstimator):
         ItemBank
         """
         check_is_fitted(self)
-        models = [models] if isinstance(models, str) else list(models)
+        models = names_of(models)
         left = ~self.models_.isin(models)
         unknown = [name for name in models if name not in self.models_]
         if unknown or not left.any():

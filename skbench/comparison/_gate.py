@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
+from skbench._checks import names_of
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Range, Rows, checked
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
@@ -128,7 +129,7 @@ def gate(
     >>> print(gate(items, "old", "new", margin=0.05).verdict)
     fail
     """
-    by = [by] if isinstance(by, str) else list(by or [])
+    by = names_of(by)
     columns = {"model": model, "item": item, "topic": topic, "score": score, "cluster": cluster}
     settings = {"bounds": bounds, "population": population}
     pair, level = (candidate, baseline), confidence_level

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from skbench.comparison._comparison import POWER
+from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.intervals.worst_case import worst_case_interval
 from skbench.stats.ranking import noninferiority
 from skbench.stats.ranking.power import exact_n_mcnemar, power_t
@@ -32,7 +33,7 @@ def power_of_items(found, margin, level, fail, reach, shifted):
     else:
         variance = float(found["variance"][0]) * n
         size = max(n / (df + 1), 1.0)
-        if not variance > 0:
+        if not variance > (ROUNDING * margin) ** 2:
             alike = found["difference"][0] == 0 and math.isfinite(reach)
             needed = _first_to_clear(margin, size, level, reach, shifted) if alike else math.nan
             return {"power": math.nan, "items_needed": needed}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
+from skbench._checks import names_of, plain
 from skbench._types import Count, Level, Names, Rows, checked
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison.compare import compare_models
@@ -143,7 +143,7 @@ def pass_at_k(
     ada    0.548  0.172  0.873
     bob    0.792  0.315  0.960
     """
-    by = [by] if isinstance(by, str) else list(by or [])
+    by = names_of(by)
     names = {"model": model, "item": item, "topic": topic, "by": by}
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
     _refuse_few(table, runs, k)

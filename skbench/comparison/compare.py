@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
+from skbench._checks import names_of, plain
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Rows, checked
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
@@ -149,7 +149,7 @@ def compare_models(
     With 4 items t intervals are wide, and rough where scores are skewed.
     """
     check_cluster_weight(cluster_weight, cluster)
-    by = [by] if isinstance(by, str) else list(by or [])
+    by = names_of(by)
     if bank is not None:
         check_bank_settings(bank, by, cluster, item, missing)
         names = model, topic, item, score

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, plain
+from skbench._checks import listed, names_of, plain
 from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison._comparison import ModelComparison
@@ -185,7 +185,7 @@ def leaderboard(
     >>> leaderboard(items).to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
     (3, 4)
     """
-    topics = [topics] if isinstance(topics, str) else list(topics or [])
+    topics = names_of(topics)
     if bank is not None:
         check_bank_settings(bank, topics, cluster, item, missing)
         names = model, topic, item, score

@@ -11,6 +11,10 @@ from skbench._types import AtLeastOne, Count, Level, NonNegative, OpenShare, che
 from skbench.stats.ranking import power as formulas
 
 
+class NothingDetectable(ValueError):
+    """No difference at all is found with the power that is asked for."""
+
+
 @checked
 def required_items(
     effect: float,
@@ -124,7 +128,7 @@ def _first_n(effect, disagreement, confidence_level, power):
 
 def _disagreement(variance, effect):
     """Share of items on which two models disagree."""
-    return max(variance + effect**2, abs(effect))
+    return min(max(variance + effect**2, abs(effect)), 1.0)  # above 1 by rounding
 
 
 @checked
@@ -184,7 +188,7 @@ def minimum_detectable_effect(
         return normal
     if test == "t":
         if n_items < 2 * cluster_size:
-            raise ValueError(
+            raise NothingDetectable(
                 f"{n_items} items in clusters of {cluster_size:g} are fewer than two clusters: no "
                 "t test has any power."
             )
@@ -192,16 +196,15 @@ def minimum_detectable_effect(
         return _solved(lambda x: formulas.power_t(x, *known), power, 1e3 * normal)
 
     def power_of(x):
-        share = min(_disagreement(variance, x), 1.0)
-        return formulas.power_mcnemar(x, n_items, share, confidence_level)
+        return formulas.power_mcnemar(x, n_items, _disagreement(variance, x), confidence_level)
 
-    return _solved(power_of, power, 1.0)
+    return _solved(power_of, power, math.sqrt(1 - variance))
 
 
 def _solved(power_of, power, largest):
     """Effect at which the power is reached."""
     if power_of(largest) < power:
-        raise ValueError(f"No difference is found with power {power:g}. Take more items.")
+        raise NothingDetectable(f"No difference is found with power {power:g}. Take more items.")
     return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from skbench._checks import check_bank, plain, require_columns
+from skbench._checks import check_bank, names_of, plain, require_columns
 from skbench._warnings import warn
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.containers import Estimate
@@ -98,8 +98,7 @@ def posterior_with_bank(
         for name in models:
             check_model(name, rows[names[0]].unique())
         rows = rows[rows[names[0]].isin(models)]
-    columns = topics or names[1] or []
-    columns = [columns] if isinstance(columns, str) else list(columns)
+    columns = topics or names_of(names[1])
     if len(columns) > 1:
         raise ValueError(f"With bank=... there is one column of topics, the bank's: got {columns}.")
     names = (names[0], *(columns or [None]), *names[2:])

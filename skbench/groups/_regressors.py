@@ -27,6 +27,7 @@ from skbench._random import is_frozen, seeded
 from skbench._warnings import warn
 
 _PENALTIES = np.geomspace(0.1, 1000, 9)
+_TIE = 1e-9  # errors of penalties so close are equal but for rounding
 _DEPTHS = (2, 3, 4)
 _MAX_TREES = 200
 _LEARNING_RATE = 0.1
@@ -147,17 +148,26 @@ def _lightgbm_preset():
     return make_pipeline(NumberedColumns(), small)
 
 
-class _SilentRidgeCV(RidgeCV):
-    """Of two rows or fewer, which tell no penalties apart: 0 / 0 is silent there."""
+class _StrictRidgeCV(RidgeCV):
+    """Of penalties that the rows do not tell apart, the largest: rounding decides nothing."""
 
     def fit(self, X, y, sample_weight=None):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return super().fit(X, y, sample_weight)
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 of a single row
+            super().fit(X, y, sample_weight)
+            errors = self.cv_results_.mean(axis=0)
+            alike = ~(errors > (1 + _TIE) * errors.min())
+            largest = self.alphas[np.flatnonzero(alike)[-1]]
+            if largest != self.alpha_:
+                again = RidgeCV([largest]).fit(X, y, sample_weight)
+                self.alpha_, self.coef_, self.intercept_ = largest, again.coef_, again.intercept_
+        return self
 
 
 def _ridge_preset():
     """Ridge regression of standardized features, its penalty by generalized cross-validation."""
-    return make_pipeline(SimpleImputer(), StandardScaler(), _SilentRidgeCV(_PENALTIES))
+    return make_pipeline(
+        SimpleImputer(), StandardScaler(), _StrictRidgeCV(_PENALTIES, store_cv_results=True)
+    )
 
 
 _PRESETS = {"xgboost": TunedXGBRegressor, "lightgbm": _lightgbm_preset, "ridge": _ridge_preset}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbench._checks import check_within, plain
+from skbench._checks import check_within, names_of, plain
 from skbench.items.roles import normal
 
 _SHARES = (0.0, 1.0)
@@ -33,7 +33,7 @@ _SHARES_OF_TABLES = (
 
 def known_range(formats, score, largest=1.0):
     """Least and greatest score by the names of formats and score, None where not fixed."""
-    names = [score] if isinstance(score, str) else score
+    names = names_of(score)
     if formats == ["table"] and all(normal(name) in _SHARES_OF_TABLES for name in names):
         # People write shares of right answers in percent too; programs do not.
         return _PERCENT if largest > 1 else _SHARES

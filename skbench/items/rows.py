@@ -1,5 +1,6 @@
 """Item rows of any dataframe engine: opening, checking, collecting."""
 
+import re
 from functools import reduce
 from operator import or_
 from os import PathLike
@@ -10,6 +11,7 @@ import pandas as pd
 
 from skbench._checks import (
     LARGEST,
+    names_of,
     of_one_type,
     refuse_unhashable,
     require_columns,
@@ -18,6 +20,8 @@ from skbench._checks import (
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
 _TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
+# A slash in a label that could be taken for the one between labels, and backslashes before it.
+_SLASH = re.compile(r"(?<![^ ])\\*/|\\*/(?![^ ])")
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 
 
@@ -62,7 +66,7 @@ def with_item_key(frame, item, topic, by=(), model=None):
     is absent: ids are then taken for unique.
     """
     columns = frame.collect_schema().names()
-    topics = [topic] if isinstance(topic, str) else list(dict.fromkeys(topic or []))
+    topics = list(dict.fromkeys(names_of(topic)))
     if topics != ["topic"]:
         require_columns(columns, topics)
         if {item, model} & set(topics):
@@ -81,6 +85,24 @@ def with_item_key(frame, item, topic, by=(), model=None):
     new = {name: of_one_type(ids) for name, ids in old.items()}
     changed = {name: ids for name, ids in new.items() if ids is not old[name]}
     return nw.from_native(native.assign(**changed)) if changed else frame, key
+
+
+def joined(columns):
+    """One text per row from all of its columns: another text for every other row of labels."""
+    parts = columns.astype(str)
+    if parts.shape[1] > 1:
+        parts = parts.apply(lambda part: part.str.replace(_SLASH, _escaped, regex=True))
+    return [" / ".join(row) for row in parts.itertuples(index=False, name=None)]
+
+
+def _escaped(slash):
+    return 2 * slash[0][:-1] + "\\/"
+
+
+def kinds_of_features(features):
+    """Item columns, and the table to join: one of the two is empty."""
+    are_names = isinstance(features, str | list | tuple | np.ndarray | pd.Index)
+    return (names_of(features), None) if are_names else ([], features)
 
 
 def check_cluster_weight(cluster_weight, cluster):

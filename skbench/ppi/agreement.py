@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain, require_columns
+from skbench._checks import names_of, plain, require_columns
 from skbench._columns import with_winners
 from skbench._random import as_generator
 from skbench._types import Level, Names, RandomState, Rows, checked
@@ -164,7 +164,7 @@ def judge_agreement(
     >>> card.effective_judges
     1.0
     """
-    judges = [judges] if isinstance(judges, str) else list(judges)
+    judges = names_of(judges)
     table = _read(rows, human, judges, cluster)
     labeled = table[table[human].notna()].reset_index(drop=True)
     y, labels = _human(labeled, human, event)

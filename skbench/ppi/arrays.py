@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_same_index, floats, one_column
+from skbench._checks import check_column, check_same_index, one_column
+from skbench.ppi._data import autorater_scores, score_table
 
 
 def rows_of_arrays(
@@ -32,7 +33,7 @@ def rows_of_arrays(
     Raises
     ------
     ValueError
-        If lengths or numbers of autoraters differ.
+        If lengths or numbers of autoraters differ, or a label or score is no finite number.
 
     Notes
     -----
@@ -50,11 +51,12 @@ def rows_of_arrays(
     >>> print(f"{PPIMean(power_tuning=False).fit(X, y).estimate_:.2f}")
     0.74
     """
+    for name, given in {"Y": Y, "Yhat": Yhat, "Yhat_unlabeled": Yhat_unlabeled}.items():
+        check_same_index(**{name: given})
     check_same_index(Y=Y, Yhat=Yhat)
-    check_same_index(Yhat_unlabeled=Yhat_unlabeled)
-    Y = floats("Y", one_column("Y", Y))
-    scores = [np.asarray(a) for a in (Yhat, Yhat_unlabeled)]
-    scores = [a[:, None] if a.ndim == 1 else a for a in scores]
+    Y = one_column("Y", Y)
+    Y = check_column("Y", Y, range(len(Y)), unit="row")
+    scores = [autorater_scores(score_table(a)) for a in (Yhat, Yhat_unlabeled)]
     if scores[0].shape[1] != scores[1].shape[1]:
         raise ValueError(
             f"Yhat has {scores[0].shape[1]} autoraters, but Yhat_unlabeled {scores[1].shape[1]}."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from skbench._checks import names_of
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import refuse_missing
@@ -126,7 +127,7 @@ def cluster_items(
     """
     from sklearn.cluster import KMeans
 
-    columns = [text] if isinstance(text, str) else list(text)
+    columns = names_of(text)
     rows = item_columns(items, columns)
     refuse_missing(rows)
     rng = as_generator(random_state)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from skbench._checks import check_by, require_columns
+from skbench._checks import check_by, names_of, require_columns
 from skbench._types import Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import collected, opened, refuse_missing
 
@@ -89,7 +89,7 @@ def embed_groups(
     law            0.75          0.31
     """
     by = check_by(by)
-    texts = [text] if isinstance(text, str) else list(text)
+    texts = names_of(text)
     rows = item_columns(items, [*by, *texts])
     refuse_missing(rows)
     table = item_embedding(rows, text, transformer, n_components, random_state)

@@ -17,6 +17,7 @@ from skbench.items.ranges import bounds_of
 from skbench.items.rows import (
     check_cluster_weight,
     in_memory,
+    kinds_of_features,
     opened,
     refuse_lists,
     with_item_key,
@@ -150,7 +151,7 @@ def summarize_items(
     """
     check_cluster_weight(cluster_weight, cluster)
     by = check_by(by)
-    columns, table = _kinds_of_features(features)
+    columns, table = kinds_of_features(features)
     frame, key = with_item_key(opened(items), item, topic, by, model)
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
@@ -229,13 +230,6 @@ def _fetched(frame, columns, n_rows, noisy, correlates):
             "as a frame in memory to have it."
         )
     return rows
-
-
-def _kinds_of_features(features):
-    """Item columns, and the table to join: one of the two is empty."""
-    if isinstance(features, str):
-        return [features], None
-    return (features, None) if isinstance(features, list | tuple) else ([], features)
 
 
 def _numbers_and_texts(frame, columns, by):

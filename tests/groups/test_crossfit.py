@@ -17,7 +17,14 @@ from sklearn.model_selection import (
     ShuffleSplit,
 )
 
-from skbench import CrossFitKFold, EmpiricalBayes, StructuredRegression, SyntheticRegression
+from skbench import (
+    CrossFitKFold,
+    EmpiricalBayes,
+    StructuredRegression,
+    SyntheticRegression,
+    make_items,
+    summarize_items,
+)
 from skbench.groups.crossfit import as_splitter, cross_fit
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -162,6 +169,20 @@ def test_other_names_move_no_estimate(estimator, atol, features):
     for name in ("value", "low", "high"):
         moved = np.abs(getattr(second, name) - getattr(first, name)[order])
         assert (moved <= atol).all(), (name, moved.max())
+
+
+@pytest.mark.parametrize(("interval", "n_topics"), [("robust", 2), ("robust", 3), ("fab", 6)])
+def test_other_names_choose_no_penalty_where_all_are_as_good(interval, n_topics):
+    """A fold of one topic, each model its own column, tells no penalties apart."""
+    items = make_items(4, n_topics, 10, random_state=0).items
+    other = items.assign(model=items["model"].map({f"model-{i}": f"n{9 - i}" for i in range(4)}))
+    found = []
+    for rows in (items, other.iloc[::-1]):
+        groups = summarize_items(rows, by=["model", "topic"])
+        ridge = EmpiricalBayes("ridge", interval=interval, random_state=0).fit(**groups.fit_args)
+        frame = ridge.estimate().to_frame()[["value", "low", "high"]]
+        found.append(frame.sort_index(ascending=[rows is items, True]).to_numpy())
+    np.testing.assert_allclose(*found, atol=1e-12)
 
 
 def test_split_error_is_the_spread_over_seeds():

@@ -93,9 +93,7 @@ def test_empty_labels_are_blank(tmp_path, name, role):
 FILES = {
     "score": ("id,correct\n1,1\n2,0\n", "id,Correct,score\n1,0,0.3\n2,x,0.9\n2,1,.5\n", [1, 0, 0, 1]),
     "item": ("id,correct\n7,1\n8,0\n", "item,id,correct\n1,7,1\n2,8,0\n", [7, 8, 7, 8]),
-    "topic": (
-        "task,id,score\nu,1,1\nv,2,0\n", "topic,task,id,score\nx,u,1,1\nx,v,2,0\n", [*"uvuv"]
-    ),
+    "topic": ("subject,id,f1\nu,1,1\nv,2,0\n", "category,subject,id,f1\nx,u,1,1\nx,v,2,0\n", [*"uvuv"]),
 }  # fmt: skip
 
 

@@ -57,6 +57,31 @@ def test_holds_the_direct_estimate():
     assert np.all((low <= k / 20) & (k / 20 <= high))
 
 
+def test_only_counts_near_an_end_count(monkeypatch):
+    from skbench.stats.shrinkage import fab
+
+    rng = np.random.default_rng(0)
+    n = np.repeat([40, 300, 3000], [200, 100, 40])
+    k, mean, size = rng.binomial(n, rng.uniform(0, 1, n.size)), rng.beta(0.5, 0.5, n.size), 10.0
+    size **= rng.uniform(-1, 7, n.size)
+    arguments = k, n, *np.maximum([mean * size, (1 - mean) * size], 1e-6)
+    found = [fab_binomial_interval(*arguments, level) for level in (0.5, 0.95)]
+    monkeypatch.setattr(fab, "_WINDOW", 40_000)
+    every = [fab_binomial_interval(*arguments, level) for level in (0.5, 0.95)]
+    assert_allclose(found, every, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1e7, 1e9, 1e12])
+def test_many_trials_are_normal(n):
+    k, alpha, beta = n * np.array([0.3, 0.3, 0.9]), np.array([1, 300, 2]), np.array([1, 700, 4])
+    error = np.sqrt(k / n * (1 - k / n) / n)
+    mean = alpha / (alpha + beta)
+    prior = mean, mean * (1 - mean) / (alpha + beta + 1)
+    # Skewness of 1e-3 at 1e7.
+    ends = np.array(fab_binomial_interval(k, n, alpha, beta)) - k / n
+    assert_allclose(ends, np.array(fab_normal_interval(k / n, error, *prior)) - k / n, rtol=2e-3)
+
+
 def test_many_groups_are_independent_of_each_other(monkeypatch):
     from skbench.stats.shrinkage import fab
 

@@ -1,4 +1,5 @@
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, nct, norm, ttest_1samp
 from scipy.stats import t as student_t
 
-from skbench.comparison import required_items
+from skbench.comparison import minimum_detectable_effect, required_items
 from skbench.stats.clusters.clustered import cluster_robust_variance, expected_design_effect
 from skbench.stats.clusters.paired import mcnemar_exact
 from skbench.stats.ranking.power import (
@@ -91,6 +92,29 @@ def test_every_t_plan_is_the_first_that_has_the_power(size, confidence_level):
         at, before = (power_t(effect, m, 1.0, confidence_level, size) for m in (n, n - 1))
         assert at >= 0.8 - 1e-9 and (before < 0.8 or n == 2 * size)
         assert at <= 0.86 or n < 8 * size
+
+
+def test_tiny_effects_take_as_many_items_as_by_the_normal_formula():
+    for effect in 10.0 ** -np.arange(4, 13):
+        np.testing.assert_allclose(
+            required_n_t(effect, 0.25), required_n(effect, 0.25), rtol=1e3 * effect
+        )
+
+
+@pytest.mark.parametrize("n", [6, 10, 50, 150, 1000])
+@pytest.mark.parametrize("test", ["t", "mcnemar"])
+def test_every_effect_that_is_detectable_has_a_plan(test, n):
+    found = 0
+    for confidence_level, power in product((0.9, 0.95, 0.99), (0.5, 0.9, 0.99)):
+        goal = {"omega2": 0.25, "confidence_level": confidence_level, "power": power, "test": test}
+        try:
+            effect = minimum_detectable_effect(n, **goal)
+        except ValueError as error:
+            assert test == "mcnemar" and n <= 10 and "No difference is found" in str(error)
+            continue
+        found += 1
+        assert required_items(effect * (1 + 1e-9), **goal) <= n
+    assert found or n == 6
 
 
 def test_every_mcnemar_plan_is_the_first_that_has_the_power():

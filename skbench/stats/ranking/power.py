@@ -143,7 +143,10 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1, di
     own = variance / n
     if np.any(distance):
         critical = critical * np.sqrt(end_variances(0.0, own, n, -distance).low / own)
-    return 1 - nctdtr(df, np.abs(effect) / np.sqrt(own), critical)
+    effect = np.abs(effect) / np.sqrt(own)  # in standard errors
+    below = nctdtr(df, effect, critical)
+    # nan is next to nothing, too (test_every_effect_that_is_detectable_has_a_plan).
+    return 1 - np.where(np.isnan(below) & np.isfinite(effect), 0.0, below)
 
 
 def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_size=1, distance=0.0):
@@ -192,10 +195,10 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
         )
         enough = found >= power
         low, high = np.where(enough, low, x), np.where(enough, x, high)
-        slope = np.maximum((beyond - found) / (0.001 * x), 1e-12)
-        new = np.clip(x + (power - found) / slope, x / 2, 2 * x)
+        slope = np.maximum((beyond - found) / 0.001, 1e-12)  # of the power in log(x)
+        new = x * np.clip(1 + (power - found) / slope, 0.5, 2)
         middle = np.where(np.isfinite(high), (low + high) / 2, 2 * x)
-        new = np.where((new > low) & (new < high), new, middle)
+        new = np.where(((new > low) & (new < high)) | (new == x), new, middle)
         step, x = np.abs(new / x - 1), new
         if step.max(initial=0) < 1e-8:
             break
@@ -238,27 +241,6 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
     share = (1 - np.abs(effect) / disagreement) / 2
     rejects = np.where(lost >= 0, binom.cdf(lost, number, share), 0.0)
     return np.sum(binom.pmf(number, n_items, disagreement) * rejects)
-
-
-def fewest_disagreements(confidence_level=0.95):
-    """Fewest disagreements, all for one model, that McNemar's exact test takes for a difference.
-
-    Parameters
-    ----------
-    confidence_level : float, default=0.95
-        1 less the level of the two-sided test.
-
-    Returns
-    -------
-    int
-        The first n with ``2^(1 - n) < 1 - confidence_level``.
-
-    Examples
-    --------
-    >>> fewest_disagreements(), fewest_disagreements(0.99)
-    (6, 8)
-    """
-    return int(np.floor(2 - np.log2(1 - confidence_level)))
 
 
 def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):

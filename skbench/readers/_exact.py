@@ -26,7 +26,7 @@ def exact_frame(columns, n):
     """A DataFrame of lists; numbers stay Python's own where float64 would round a whole one."""
     frame = pd.DataFrame(columns, index=range(n))
     for name, dtype in zip(columns, frame.dtypes, strict=True):
-        is_large = dtype.kind == "f" and frame[name].abs().max() >= _MOST
+        is_large = dtype.kind == "f" and (abs(frame[name].to_numpy()) >= _MOST).any()
         if is_large and int in map(type, columns[name]):
             frame[name] = pd.Series(columns[name], index=frame.index, dtype=object)
     return frame

@@ -279,10 +279,11 @@ def refuse_repeats(what, names):
 
 
 def numbers_by_topic(what, values):
-    """Finite numbers of a Series or dict by topic, as a Series."""
+    """Numbers of items of a Series or dict by topic, as a Series."""
     given = pd.Series(values)
     refuse_repeats(what, given.index)
-    return pd.Series(check_column(what, given, given.index, unit="topic"), given.index)
+    numbers = check_column(what, given, given.index, minimum=0, whole=True, unit="topic")
+    return pd.Series(numbers, given.index)
 
 
 def are_counts(z, n):

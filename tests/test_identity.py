@@ -3,6 +3,7 @@
 import inspect
 import json
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ from skbench import (
     sample_items,
     summarize_items,
 )
+from skbench.items.rows import joined
 
 MODELS, N_TOPICS, N_ITEMS = ["new", "old", "other"], 8, 10
 
@@ -388,3 +390,51 @@ def test_commands_give_what_python_gives(command, tmp_path):
     value = known.value if hasattr(known, "value") else [known.difference]
     known = pd.DataFrame({"value": value, "low": known.low, "high": known.high})
     assert_allclose(found[LEVEL].sort_values(LEVEL), known.sort_values(LEVEL), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("by", ["subject", "subject,topic"])
+def test_an_item_has_one_name_whatever_else_is_in_its_file(by, tmp_path):
+    """Ids repeat in one file, in the other they do not: new answered an item of each topic."""
+
+    def found(name, *words):
+        result = run(getattr(import_module(f"skbench.report.{name}"), name), *words, "--json")
+        return json.loads(result.stdout), result.stderr
+
+    few = ONCE[(ONCE["model"] == "new") & (ONCE["topic"] == "t" + ONCE["item"].astype(str))]
+    parts = {"old": ONCE[ONCE["model"] == "old"], "new": few, "past": ONCE[ONCE["model"] != "new"]}
+    known = gate(pd.concat([parts["old"], few]), "old", "new", 0.5)
+    for name, part in parts.items():
+        part.drop(columns="passage").to_csv(tmp_path / f"{name}.csv", index=False)
+    old, new, past = (tmp_path / f"{name}.csv" for name in parts)
+    (pair,) = found("gate", old, new, "--by", by, "--margin", 0.5)[0]["pairs"]
+    values = [pair[name] for name in ("value", "low", "high", "n_items")]
+    assert_allclose(values, [known.difference, known.low, known.high, N_TOPICS], rtol=1e-9)
+    compared = pd.DataFrame(found("compare", new, old, "--by", by)[0]["pairs"])
+    assert_allclose(compared["value"].mean(), known.difference, rtol=1e-9)
+    told = found("estimate", new, "--past", past, "--by", by)[1]
+    assert f"{N_TOPICS} of the 80 items that they answered were asked here" in " ".join(
+        told.split()
+    )
+
+
+def test_labels_that_hold_the_separator_stay_apart():
+    labels = [
+        "a",
+        "b",
+        "/",
+        "\\",
+        " ",
+        "a/b",
+        "a / b",
+        "/ b",
+        "a /",
+        "\\/",
+        "a \\/ b",
+        " / ",
+        "\\/ b",
+    ]
+    rows = pd.DataFrame(product(labels, repeat=3))
+    assert len(set(joined(rows))) == len(rows)
+    assert joined(pd.DataFrame([["mmlu/law", 1]])) == ["mmlu/law / 1"]
+    assert joined(pd.DataFrame({"topic": ["a / b"]})) == ["a / b"]

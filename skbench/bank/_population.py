@@ -5,8 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import numbers_by_topic, plain, require_columns
-from skbench.bank._rows import positions_and_topics
+from skbench._checks import numbers_by_topic, plain
+from skbench.bank._rows import (
+    positions_and_topics,
+    refuse_strangers,
+    rows_of,
+    warn_of_unknown,
+)
 
 
 class Population(NamedTuple):
@@ -40,16 +45,10 @@ def population_of(estimator, population):
     topics, whole = [*bank.topics_, *estimator._new_topics], np.ones(len(bank.items_))
     if population is None:
         return Population(whole, np.zeros(len(topics)), bank.topic_codes_, topics)
-    if isinstance(population, pd.DataFrame):
+    if hasattr(population, "columns"):
         return _from_items(estimator, population, topics)
     sizes = numbers_by_topic("population", population)
     _refuse_unknown(sizes.index, topics)
-    wrong = (sizes < 0) | (sizes != np.round(sizes))
-    if wrong.any():
-        name = sizes.index[int(np.argmax(wrong))]
-        raise ValueError(
-            f"population must be numbers of items, but topic {name!r} has {sizes[name]:g}."
-        )
     sizes = sizes.reindex(topics, fill_value=0).to_numpy()
     in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
     beyond = sizes - in_bank
@@ -78,14 +77,20 @@ def _refuse_unknown(names, topics):
 
 def _from_items(estimator, items, topics):
     """The `Population` of a table of items."""
-    require_columns(items.columns, [estimator.item], "population")
+    items = rows_of(items, "population", estimator.item, estimator.topic)
+    if items.empty:
+        raise ValueError("population has no rows: pass one for each item, or numbers by topic.")
     items = items.drop_duplicates([c for c in (estimator.topic, estimator.item) if c in items])
     position, code, new = positions_and_topics(
         estimator.bank, items, estimator.topic, estimator.item
     )
     _refuse_unknown(new, topics)
+    ids, beyond = items[estimator.item].to_numpy(), position < 0
+    if beyond.all():
+        refuse_strangers(estimator.bank, ids, "population", "")
+    warn_of_unknown(estimator.bank, ids, position, "rows of population", "they count as new items")
     code = pd.Index(topics).get_indexer([*estimator.bank.topics_, *new])[code]
     counts = np.zeros(len(estimator.bank.items_))
     counts[position[position >= 0]] = 1
-    beyond = np.bincount(code[position < 0], minlength=len(topics)).astype(float)
+    beyond = np.bincount(code[beyond], minlength=len(topics)).astype(float)
     return Population(counts, beyond, estimator.bank.topic_codes_, topics)

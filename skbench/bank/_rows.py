@@ -5,7 +5,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_named, plain, require_columns
+from skbench._checks import (
+    check_named,
+    floats,
+    of_one_type,
+    plain,
+    refuse_unhashable,
+    require_columns,
+)
+from skbench._warnings import warn
 from skbench.items.rows import as_frame, collected
 
 PROBABILITY = "inclusion_probability"  # column of `choose_items`
@@ -24,15 +32,14 @@ class NewRows(NamedTuple):
 
 def read_rows(bank, X, model, topic, item):
     """The `NewRows` of a table."""
-    frame = _pandas(X)
-    require_columns(frame.columns, [model, item], "X")
+    frame = rows_of(X, "X", item, topic, model)
     if len(frame) == 0:
         raise ValueError("X has no rows: there is nothing to fit.")
     check_named(model, frame[model])
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
     if PROBABILITY in frame.columns:
-        probability = frame[PROBABILITY].to_numpy(dtype=float)
+        probability = floats(PROBABILITY, frame[PROBABILITY])
         if not np.all((probability > 0) & (probability <= 1)):
             raise ValueError(f"{PROBABILITY} must lie above 0 and be at most 1.")
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
@@ -41,8 +48,7 @@ def read_rows(bank, X, model, topic, item):
 
 def positions_in(bank, items, topic, item):
     """Positions in the bank (-1: not there), and codes of topics (new: ``len(bank.topics_)``)."""
-    frame = _pandas(items)
-    require_columns(frame.columns, [item], "items")
+    frame = rows_of(items, "items", item, topic)
     position, code, _ = positions_and_topics(bank, frame, topic, item)
     return position, np.minimum(code, len(bank.topics_))
 
@@ -82,6 +88,40 @@ def positions_and_topics(bank, frame, topic, item):
     return position, code, new
 
 
-def _pandas(X):
-    """Any dataframe as a pandas frame."""
-    return X if isinstance(X, pd.DataFrame) else collected(as_frame(X))
+def rows_of(X, what, item, topic, *others):
+    """Any dataframe as a pandas frame, with ids, and topics, of one type."""
+    frame = X if isinstance(X, pd.DataFrame) else collected(as_frame(X))
+    require_columns(frame.columns, [*others, item], what)
+    own = [name for name in (item, topic) if name in frame]
+    for name in own:
+        refuse_unhashable(name, frame[name])
+    return frame.assign(**{name: of_one_type(frame[name]) for name in own})
+
+
+def refuse_strangers(bank, ids, whose, remedy):
+    """Refuse items of which the bank has none: most likely, their ids differ."""
+    raise ValueError(
+        f"The bank has none of the items of {whose}, such as {plain(ids[0])!r}; its own are like "
+        f"{plain(bank.items_['item'].iloc[0])!r}. Name items, and topics, as the bank does{remedy}."
+    )
+
+
+def warn_of_unknown(bank, ids, position, rows, meaning):
+    """Warn of items that the bank lacks."""
+    unknown = ids[position < 0]
+    if len(unknown):
+        warn(
+            f"The bank lacks the items of {len(unknown)} of {len(ids)} {rows}, such as "
+            f"{plain(unknown[0])!r}: {meaning}.{_nearly_known(bank, unknown)}"
+        )
+
+
+def _nearly_known(bank, items):
+    """A hint if the bank has unknown ids under another topic or spelling."""
+    known = set(map(str, bank.items_["item"]))
+    if any(str(item) in known for item in items):
+        return " Some of these ids are there under other topics, or as numbers or text."
+    short = {item.lstrip("0") for item in known}
+    if any(str(item).lstrip("0") in short for item in items):
+        return " Some of these ids differ from its own in leading zeros alone."
+    return ""

@@ -25,7 +25,7 @@ from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
-from skbench.bank._rows import read_rows
+from skbench.bank._rows import read_rows, refuse_strangers, warn_of_unknown
 from skbench.bank.item_bank import ItemBank
 from skbench.containers import Draws, Estimate
 from skbench.items.ranges import bounds_of, unlike_units
@@ -166,7 +166,9 @@ class UnitLevelModel(BaseEstimator):
             for code, name in enumerate(names)
         }
         self._seed = int(as_generator(self.random_state).integers(2**31))
-        self._warn_of_unknown(rows)
+        only = "they tell of their topic only, and are not part of the estimates"
+        meaning = f"{only} unless population=... says so"
+        warn_of_unknown(self.bank, rows.item, rows.position, "rows", meaning)
         self.random_sample_, self.bank_weight_ = {}, {}
         for name, fitted in self._fits.items():
             warn_of_copies(self.bank, name, fitted)
@@ -331,35 +333,9 @@ class UnitLevelModel(BaseEstimator):
             )
 
     def _refuse_strangers(self, rows):
-        """Refuse models without a single item of the bank: most likely, their ids differ."""
+        """Refuse models without a single item of the bank."""
         with_known = set(rows.model[rows.position >= 0])
         for name in self.models_:
             if name not in with_known:
-                theirs = plain(rows.item[int(np.argmax(rows.model == name))])
-                ours = plain(self.bank.items_["item"].iloc[0])
-                raise ValueError(
-                    f"The bank has none of the items of model {name!r}, such as {theirs!r}; its "
-                    f"own are like {ours!r}. Name items, and topics, as the bank does, or leave "
-                    "the model out."
-                )
-
-    def _warn_of_unknown(self, rows):
-        """Warn of items that the bank lacks."""
-        unknown = rows.position < 0
-        if unknown.any():
-            first = plain(rows.item[int(np.argmax(unknown))])
-            warn(
-                f"The bank lacks the items of {int(unknown.sum())} of {len(unknown)} rows, such as "
-                f"{first!r}: they tell of their topic only, and are not part of the estimates "
-                f"unless population=... says so.{self._nearly_known(rows.item[unknown])}"
-            )
-
-    def _nearly_known(self, items):
-        """A hint if the bank has unknown ids under another topic or spelling."""
-        known = set(map(str, self.bank.items_["item"]))
-        if any(str(item) in known for item in items):
-            return " Some of these ids are there under other topics, or as numbers or text."
-        short = {item.lstrip("0") for item in known}
-        if any(str(item).lstrip("0") in short for item in items):
-            return " Some of these ids differ from its own in leading zeros alone."
-        return ""
+                own = rows.item[rows.model == name]
+                refuse_strangers(self.bank, own, f"model {name!r}", ", or leave the model out")

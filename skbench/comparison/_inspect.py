@@ -37,6 +37,7 @@ class InspectStopping:
     Early answers may be the easy ones. Samples are therefore counted in the order of the
     dataset, each with the mean of all its epochs, and a late one holds up those after it.
     Samples are known by their task and id: one that `sequential` has counted is not counted again.
+    A `SequentialMean` takes the name of the model, if it has none, and refuses another.
     The order must be unrelated to the scores: shuffle the dataset (``dataset.shuffle(seed)``).
 
     When not to use it: to save epochs of single samples.
@@ -74,6 +75,13 @@ class InspectStopping:
 
     async def start_task(self, task: Any, samples: Sequence[Any], epochs: int) -> str:
         """Register the samples and return a name for the log."""
+        if self.baseline is None:  # names of a comparison are the user's own
+            if self.sequential.name not in (None, task.model):
+                raise ValueError(
+                    f"The SequentialMean is of {self.sequential.name!r}, and the task runs "
+                    f"{task.model!r}. Start one for each model."
+                )
+            self.sequential.name = task.model
         self._task = str(task.task).rsplit("/", 1)[-1]  # as the log is read later
         self._order, self._epochs = [sample.id for sample in samples], epochs
         self._scores, self._next = {}, 0

@@ -28,6 +28,8 @@ class SequentialMean(Sequential):
         "undecided" and the interval alone is of interest.
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
+    name : str, default=None
+        Name of the model, which its state keeps.
     max_items : int, default=None
         Number of items available, for `chance` and `futile`.
     futility : float, default=0.05
@@ -51,8 +53,10 @@ class SequentialMean(Sequential):
 
     Items are known by their ids: those passed as ``items=``, else the index of a pandas Series,
     else numbers counted on from `n_items` (also where the index is just 0, 1, 2, ...). An item
-    counts once. `save` and `load` keep the state in a file, with a hash of every id; a file that
-    was changed is refused.
+    counts once. For items in clusters, pass the means of whole clusters as scores, and the ids of
+    the clusters as items: items of one cluster, counted as if independent, make wrong verdicts
+    frequent. `save` and `load` keep the state in a file, with a hash of every id; a file that was
+    changed is refused.
 
     When not to use it: for a number of items fixed in advance; a usual interval is shorter.
 
@@ -66,13 +70,14 @@ class SequentialMean(Sequential):
     """
 
     _given, _about = ("scores",), "one model"
-    _settings = ("target", "width", "bounds", "max_items", "futility", "confidence_level")
+    _settings = ("name", "target", "width", "bounds", "max_items", "futility", "confidence_level")
 
     def __init__(
         self,
         target: float | None = None,
         width: Positive | None = None,
         *,
+        name: str | None = None,
         bounds: Bounds = (0, 1),
         max_items: Count | None = None,
         futility: _Chance = 0.05,
@@ -80,7 +85,7 @@ class SequentialMean(Sequential):
     ) -> None:
         if target is not None and width is not None:
             raise ValueError("Pass target=... or width=..., not both.")
-        self.target, self.width, self.bounds = target, width, bounds
+        self.name, self.target, self.width, self.bounds = name, target, width, bounds
         self.max_items, self.futility = max_items, futility
         self.confidence_level = confidence_level
         self._start()
@@ -166,12 +171,12 @@ class SequentialComparison(Sequential):
     Notes
     -----
     The betting confidence sequence of the paired differences (`skbench.stats.betting`). Items
-    are known by their ids, as in `SequentialMean`; two pandas Series need the same index. With
-    60 looks, equal models are told apart in at most 5% of runs. Models 15 points apart take
-    1.3 to 1.6 times the items of a test of fixed size with power 0.8
-    (test_sixty_looks_keep_the_level, test_expected_items). For items in clusters, pass the
-    means of the clusters. For items drawn with unequal probabilities, pass the weighted
-    differences to a `SequentialMean` with ``target=0`` and bounds that hold them.
+    are known by their ids, and those in clusters are passed by their means, as in
+    `SequentialMean`; two pandas Series need the same index. With 60 looks, equal models are told
+    apart in at most 5% of runs. Models 15 points apart take 1.3 to 1.6 times the items of a test
+    of fixed size with power 0.8 (test_sixty_looks_keep_the_level, test_expected_items). For items
+    drawn with unequal probabilities, pass the weighted differences to a `SequentialMean` with
+    ``target=0`` and bounds that hold them.
 
     When not to use it: for a number of items fixed in advance; use `compare_models`.
 

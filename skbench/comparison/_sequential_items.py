@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_list_like
 
-from skbench._checks import as_text, check_named, plain
+from skbench._checks import as_text, check_named, one_column, plain
 
-_FORMAT = 2  # of states; the first did not know its items
+_FORMAT = 3  # of states; the first did not know its items, the second not the one model
 
 
 def item_ids(items, given, start, size):
@@ -22,7 +22,8 @@ def item_ids(items, given, start, size):
     if not isinstance(items, str) and not is_list_like(items, allow_sets=False):
         raise TypeError(f"items must be a sequence of ids, got {items!r:.40}.")
     ids = items.set_index(list(items)).index if isinstance(items, pd.DataFrame) else items
-    ids = ids if isinstance(ids, pd.Index) else pd.Index([ids] if isinstance(ids, str) else ids)
+    ids = [ids] if isinstance(ids, str) else ids
+    ids = ids if isinstance(ids, pd.Index) else pd.Index(one_column("items", ids))
     if len(ids) != size:
         raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
     if size:

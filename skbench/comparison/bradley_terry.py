@@ -356,7 +356,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         rows = collected(frame.select(dict.fromkeys(names)))
         if len(rows) == 0:
             raise ValueError("X has no rows: pass one row per vote.")
-        return rows
+        return rows.set_axis(X.index) if isinstance(X, pd.DataFrame) else rows
 
     def _covariates(self):
         return _checks.names_of(self.covariates)
@@ -379,7 +379,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     def _models(self, rows):
         """Positions of both models of each vote, and the names of all models."""
         for name in (self.model_a, self.model_b):
-            _checks.check_named(name, rows[name])
+            _checks.check_named(name, rows[name], rows.index)
         both = _checks.of_one_type(pd.concat([rows[self.model_a], rows[self.model_b]]))
         codes, names = pd.factorize(both, sort=True)
         first, second = codes.reshape(2, -1)

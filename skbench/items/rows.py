@@ -1,5 +1,6 @@
 """Item rows of any dataframe engine: opening, checking, collecting."""
 
+import re
 from functools import reduce
 from operator import or_
 from os import PathLike
@@ -19,6 +20,8 @@ from skbench._checks import (
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
 _TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
+# A slash in a label that could be taken for the one between labels, and backslashes before it.
+_SLASH = re.compile(r"(?<![^ ])\\*/|\\*/(?![^ ])")
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 
 
@@ -88,6 +91,18 @@ def with_item_key(frame, item, topic, by=(), model=None):
     new = {name: of_one_type(ids) for name, ids in old.items()}
     changed = {name: ids for name, ids in new.items() if ids is not old[name]}
     return nw.from_native(native.assign(**changed)) if changed else frame, key
+
+
+def joined(columns):
+    """One text per row from all of its columns: another text for every other row of labels."""
+    parts = columns.astype(str)
+    if parts.shape[1] > 1:
+        parts = parts.apply(lambda part: part.str.replace(_SLASH, _escaped, regex=True))
+    return [" / ".join(row) for row in parts.itertuples(index=False, name=None)]
+
+
+def _escaped(slash):
+    return 2 * slash[0][:-1] + "\\/"
 
 
 def kinds_of_features(features):

@@ -24,6 +24,7 @@ class ScoreTable(NamedTuple):
     items: pd.Index  # ids, after the labels of group and topic where there are any
     clusters: np.ndarray  # of each item, 0 to n_clusters - 1; none reaches over groups
     cluster_groups: np.ndarray  # group of each cluster
+    cluster_labels: pd.Index  # id of each cluster; of the item, where it is one
     groups: pd.Index | None  # labels; None for one group of everything
     right_or_wrong: bool  # whether every answer scores 0 or 1
     bounds: tuple | None  # least and greatest score there can be; None where not known
@@ -96,9 +97,10 @@ class ScoreTable(NamedTuple):
             scores=sums / size[:, None],
             n_answers=np.ones(sums.shape, dtype=int),
             noise=np.full(sums.shape, np.nan),
-            items=pd.Index(codes, name="cluster"),
+            items=self.cluster_labels[codes],
             clusters=np.arange(len(codes)),
             cluster_groups=cluster_groups,
+            cluster_labels=self.cluster_labels[codes],
             groups=None if self.groups is None else self.groups[left],
             right_or_wrong=False,
         )
@@ -114,13 +116,13 @@ class ScoreTable(NamedTuple):
             labels, sizes = [None], np.atleast_1d(np.asarray(population, dtype=float))
         else:
             labels, sizes = list(self.groups), _sizes_of(self.groups, population)
-        wrong = ~(sizes >= asked) | (sizes != np.round(sizes))
-        if wrong.any():
-            g = int(np.argmax(wrong))
+        short = ~(sizes >= asked)
+        if short.any():
+            g = int(np.argmax(short))
             where = "" if labels[g] is None else f" of {plain(labels[g])!r}"
             raise ValueError(
                 f"population has {sizes[g]:g} items{where}, but {asked[g]:.0f} were asked. It is "
-                "the number of all items of the benchmark, whole and at least those asked."
+                "the number of all items of the benchmark, those asked among them."
             )
         return self._replace(sizes=sizes)
 
@@ -169,7 +171,7 @@ def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds
     noise = np.full(size.shape, np.nan)
     if size.max() > 1:
         noise = divided(np.bincount(cell, (scored - mean[cell]) ** 2, size.size), size - 1)
-    clusters, cluster_groups, groups = _clusters(rows, row, items, by, cluster)
+    clusters, cluster_groups, cluster_labels, groups = _clusters(rows, row, items, by, cluster)
     shape, known = (len(items), len(models)), bounds_of(scored, given=bounds)
     if len(key) > 1:
         _warn_of_same_items(mean.reshape(shape), items)
@@ -181,6 +183,7 @@ def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds
         items=items,
         clusters=clusters,
         cluster_groups=cluster_groups,
+        cluster_labels=cluster_labels,
         groups=groups,
         right_or_wrong=bool(np.all((scored == 0) | (scored == 1))),
         bounds=known,
@@ -248,7 +251,7 @@ def _warn_of_same_items(scores, items):
 
 
 def _clusters(rows, row, items, by, cluster):
-    """Cluster of each item, group of each cluster, and labels of the groups."""
+    """Cluster of each item, group and id of each cluster, and labels of the groups."""
     keys = list(items.names)
     if by:
         levels = items.droplevel(keys[len(by) :])
@@ -257,7 +260,7 @@ def _clusters(rows, row, items, by, cluster):
     else:
         group_codes, groups = np.zeros(len(items), dtype=int), None
     if cluster is None or cluster == keys[-1]:
-        return np.arange(len(items)), group_codes, groups
+        return np.arange(len(items)), group_codes, items, groups
     codes, names = rows[cluster].factorize()
     of_item = np.empty(len(items), dtype=int)
     of_item[row] = codes
@@ -271,4 +274,5 @@ def _clusters(rows, row, items, by, cluster):
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()
-    return codes, clusters.get_level_values(0).to_numpy(), groups
+    group_of, labels = map(clusters.get_level_values, (0, 1))
+    return codes, group_of.to_numpy(), labels.rename(cluster), groups

@@ -4,7 +4,13 @@ import re
 
 import pandas as pd
 
-_STATISTIC = re.compile("(mean|average|avg|total|overall|sum|median|std)( score)?", re.IGNORECASE)
+from skbench.items.rows import joined
+
+_STATISTIC = re.compile(
+    "((grand |sub)?total|overall|mean|average|avg[.]?|sum|median|std[.]?|summe|gesamt|mittelwert|"
+    "durchschnitt|moyenne|somme|promedio|suma)( score)?",
+    re.IGNORECASE,
+)
 _FEWEST_OTHERS = 2  # topics that a total is made of
 _SURE = 3  # different sums that agree, beyond chance
 _NEAR = 1e-6  # of sums of scores
@@ -21,9 +27,15 @@ def are_statistics(items):
     """Which rows hold the mean of the others, or a like number, by label and score."""
     names = [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
     named = items["item"].isin(names)
+    if not names:
+        return named.to_numpy()
     # An item may be a function called sum: it is right or wrong, as others are.
-    others = items["score"][~named].unique() if names else []
-    return (named & ~items["score"].isin([0, 1, *others])).to_numpy()
+    sure = named & ~items["score"].isin([0, 1, *items["score"][~named].unique()])
+    keys = [items[name] for name in ("model", "topic") if name in items]
+    others = items["score"].where(~named).groupby(keys or named.to_numpy() * 0)
+    mean, least, most = (others.transform(how) for how in ("mean", "min", "max"))
+    sure |= named & ((items["score"] - mean).abs() <= _NEAR) & (least < most)
+    return items["item"].isin(items["item"][sure]).to_numpy()
 
 
 def check_totals(rows, topics, counts=None):
@@ -34,9 +46,8 @@ def check_totals(rows, topics, counts=None):
         within = [*model, *(other for other in topics if other != name)]
         doubts += _check(rows, rows[name], within, counts)
     if len(topics) > 1:
-        labels = rows[topics[0]].astype(str)
-        for name in topics[1:]:
-            labels = labels + "/" + rows[name].astype(str)
+        names = pd.Series(joined(rows[topics].drop_duplicates()))
+        labels = rows.groupby(topics, sort=False, observed=True).ngroup().map(names)
         doubts += _check(rows, labels, model, counts)
     return list(dict.fromkeys(doubts))
 

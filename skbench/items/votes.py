@@ -59,8 +59,9 @@ def vote_outcomes(winner, model_a, model_b):
     best = np.argmin(np.sum(unread, axis=1))
     if unread[best].any():
         row = int(np.argmax(unread[best]))
+        where = winner.index[row] if isinstance(winner, pd.Series) else row
         raise ValueError(
-            f"The winner in row {row} is {names[row]!r}, the models are {model_a[row]!r} and "
+            f"The winner in row {where} is {names[row]!r}, the models are {model_a[row]!r} and "
             f"{model_b[row]!r}. Write the winner's name or 'tie'; or 'model_a', 'model_b'; or 1, "
             "0.5 and 0."
         )

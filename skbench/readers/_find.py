@@ -67,6 +67,8 @@ def _refusal(path, kind):
         return f"{str(path)!r} is empty."
     if kind == _NO_FILE:
         return f"{str(path)!r} is a pipe or a device. Save what it gives in a file."
+    if kind == _OTHER and beginning(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
+        return f"{str(path)!r} is text in UTF-16. Save it as UTF-8."
     if kind == _OTHER:
         logs = ", ".join(form.title for form in FORMATS.values())
         return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."

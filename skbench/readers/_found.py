@@ -8,6 +8,19 @@ from typing import NamedTuple
 import pandas as pd
 
 
+def topic_columns(named):
+    """Columns of rows that hold the topic: one of a file has this name, several keep their own."""
+    return ["topic"] if len(named) == 1 else list(named)
+
+
+def item_key(items, topics):
+    """Columns that name an item, whether or not its id repeats: topics, and the id.
+
+    A column called "topic" counts, as in Python, though the caller named another.
+    """
+    return [name for name in (*topics, "topic_in_file", "item") if name in items]
+
+
 class ItemRows(NamedTuple):
     """Item rows of files, and how they were read.
 
@@ -46,6 +59,17 @@ class ItemRows(NamedTuple):
     groups: pd.DataFrame | None = None
     blank: pd.DataFrame | None = None
     doubts: list = []
+
+    @property
+    def topics(self) -> list:
+        """Columns of the rows that hold the topic."""
+        named = self.columns.get("topic", [])
+        return topic_columns([named] if isinstance(named, str) else named)
+
+    @property
+    def key(self) -> list:
+        """Columns of the rows that name an item."""
+        return item_key(self.items, self.topics)
 
     def changed(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> ItemRows:
         """The same with what a function makes of each of its tables."""

@@ -22,6 +22,7 @@ MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10
 _BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the processor's cache
 # Errors of damaged data by name, as not all compressions need be installed.
 _DAMAGE = ("BadZipFile", "EOFError", "LZMAError", "ZstdError", "error")
+_GZIP = b"\x1f\x8b"  # how such files begin
 _BOM = b"\xef\xbb\xbf"
 _ABSENT = float("nan")
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
@@ -70,14 +71,18 @@ def decoded(text):
 
 
 def open_bytes(path):
-    """A binary file, uncompressed by its suffix; damage and bombs raise an OSError."""
+    """A binary file, uncompressed by its suffix or as gzip; damage and bombs raise an OSError."""
     path = Path(path)
     if path.exists() and not path.is_file():
         raise OSError("it is a folder, a pipe or a device. Save what it gives in a file")
-    suffix = path.suffix.lower()
-    if suffix not in _OPENERS:
-        return open(path, "rb")
-    return unpacked(_OPENERS[suffix](path), path.stat().st_size)
+    opener = _OPENERS.get(path.suffix.lower())
+    if opener is None:
+        file = open(path, "rb")
+        if file.peek(2)[:2] != _GZIP:
+            return file
+        file.close()
+        opener = gzip.open
+    return unpacked(opener(path), path.stat().st_size)
 
 
 def beginning(path, size=64):

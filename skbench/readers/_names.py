@@ -1,10 +1,9 @@
 """Names of models: versions and runs told apart, files without a model's name, renaming."""
 
 import os
-from pathlib import Path
 
 from skbench._checks import listed
-from skbench.readers.loading import n_shared, without_suffixes
+from skbench.readers.loading import n_shared, readable, without_suffixes
 
 _LONGEST_VERSION = 60  # letters in the name of a model
 
@@ -107,7 +106,7 @@ def renamed(names, model):
 
 def of_files(files, taken):
     """The shortest names that tell files apart: of the file, of its folders, or of both."""
-    whole = [Path(os.path.abspath(file)) for file in files]
+    whole = [readable(os.path.abspath(file)) for file in files]
     parts = [path.with_name(without_suffixes(path)).parts for path in whole]
     candidates = (
         [path[-1] for path in parts],

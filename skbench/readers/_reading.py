@@ -11,6 +11,7 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench._types import Names, Path, Paths, ReadOptions, checked
+from skbench._warnings import warn
 from skbench.items.roles import labels_alike
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
@@ -108,10 +109,10 @@ def read_items(
 
     Notes
     -----
-    Rows without a score, or with NaN for one, are dropped and counted in the notes. Item ids
-    that start again in every `topic` stay as they are, as topic and item together identify an item;
-    those that start again in several columns of topics get these in front, and so do clusters
-    that are items. Words such as "correct" and "False" become 1 and 0.
+    Rows without a score, or with NaN for one, are dropped and counted in the notes. Topic and item
+    together identify an item, so ids that start again in every topic stay as they are. Where
+    several columns hold the topic, pass them to functions as ``topic=[...]``. Clusters that are
+    items have the topic in front. Words such as "correct" and "False" become 1 and 0.
 
     Two runs that give their model one name stay two models where they answer the same
     topics or differ in their settings; the notes say how they are named, and `model`
@@ -163,7 +164,15 @@ def read_items(
     1   ada   law     2    1.0
     2   bob   law     1    0.0
     """
-    return unfolded(read_with_notes(**locals())).items
+    rows = unfolded(read_with_notes(**locals()))
+    topics = [name for name in rows.key if name != "item"]
+    keys = rows.items[rows.key].drop_duplicates()
+    if topics not in ([], ["topic"]) and "item" in keys and keys.duplicated("item").any():
+        warn(
+            f"Item ids start again in every topic. Pass topic={topics} to functions, which else "
+            "take items of different topics for one."
+        )
+    return rows.items
 
 
 def read_with_notes(

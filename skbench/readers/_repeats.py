@@ -5,13 +5,15 @@ import pandas as pd
 from skbench._checks import listed
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, normal
+from skbench.items.rows import joined
+from skbench.readers._found import item_key, topic_columns
 
 _METRICS = ("metric", "metric_name", "scorer", "filter")
 
 
-def without_spare_blanks(items):
+def without_spare_blanks(items, topics):
     """Rows without those blank ones of which another row is there."""
-    keys = [name for name in ("model", "topic", "item") if name in items]
+    keys = [name for name in ("model",) if name in items] + item_key(items, topics)
     keys += columns_of("attempt", items)
     blank = items["score"].isna()
     if "item" not in items or not blank.any():
@@ -28,12 +30,9 @@ def with_unique_items(items, roles, notes, place, bad):
     """
     if "item" not in items or "item" not in roles:
         return items
-    topics = roles.get("topic", [])
-    topics = ["topic"] if len(topics) == 1 else list(topics)
-    # A column of this name counts, as in Python, though the caller named another.
-    topics += [name for name in ("topic_in_file",) if name in items]
-    pair = [name for name in ("model", "item") if name in items]
-    keys, may_repeat = [*pair, *topics], roles.get("cluster") == roles["item"]
+    key = item_key(items, topic_columns(roles.get("topic", [])))
+    model = [name for name in ("model",) if name in items]
+    pair, keys, may_repeat = [*model, "item"], [*model, *key], roles.get("cluster") == roles["item"]
     # Fewer columns are compared faster, and mostly show that nothing repeats.
     if not may_repeat and items.duplicated(pair).any() and items.duplicated(keys).any():
         numbers = _numbers_of_repeats(items)
@@ -51,22 +50,15 @@ def with_unique_items(items, roles, notes, place, bad):
             if "cluster" not in items:
                 items.insert(items.columns.get_loc("score") + 1, "cluster", items["item"])
                 roles["cluster"] = roles["item"]
-    return _unique_over_topics(items, topics, roles, notes)
-
-
-def _unique_over_topics(items, topics, roles, notes):
-    """Clusters that are items by names of their own where ids start again in every topic.
-
-    So are items that "topic", by which Python knows them, does not tell apart.
-    """
-    if not items[[*topics, "item"]].drop_duplicates().duplicated("item").any():
-        return items
-    notes.append("item ids start again in every topic: items are told apart by topic and id")
-    parts = [items[name].astype(str) for name in (*topics, "item")]
-    names = parts[0].str.cat(parts[1:], sep="/")
-    if roles.get("cluster") == roles["item"]:
-        items = items.assign(cluster=names)
-    return items if topics == ["topic"] else items.assign(item=names)
+    if roles.get("cluster") == roles["item"] and len(key) > 1:
+        items = items.assign(cluster=joined(items[key]))
+    elif "cluster" in items:
+        places = items[[*key[:-1], "cluster"]].drop_duplicates()["cluster"]
+        if n_wide := places[places.duplicated()].nunique():
+            notes.append(f"{n_wide} clusters hold items of several topics: each is one cluster")
+    if items[key].drop_duplicates().duplicated("item").any():
+        notes.append("item ids start again in every topic: items are told apart by topic and id")
+    return items
 
 
 def _numbers_of_repeats(items):

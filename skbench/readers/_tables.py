@@ -1,5 +1,6 @@
 """Tables, one below the other -> item rows: models named, each item once, blank scores apart."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,18 +9,21 @@ import pandas as pd
 from skbench._checks import listed, of_one_type
 from skbench.items.roles import ROLES, columns_of, normal
 from skbench.items.totals import check_totals
-from skbench.readers._found import ItemRows
+from skbench.readers._found import ItemRows, item_key, topic_columns
 from skbench.readers._names import of_files, with_versions
 from skbench.readers._repeats import with_unique_items, without_spare_blanks
 from skbench.readers._tabular import read_part, taken
 from skbench.readers.group_results import refuse_repeated_groups
-from skbench.readers.loading import without_categories, without_suffixes
+from skbench.readers.loading import readable, without_categories, without_suffixes
 
 # What an evaluation may be run with: rows that differ in it are not of one evaluation.
 _SETTINGS = (
     "shots n_shot n_shots num_fewshot fewshot few_shot mode protocol setting settings config "
     "prompt_template template prompt_version version temperature metric filter split language"
 ).split()
+
+# What file managers add to the name of a copy.
+_COPY = re.compile(r"( \(\d+\)|[ _-]+copy( \(?\d+\)?)?)$", re.IGNORECASE)
 
 
 def tables_items(files, options, bad, notes):
@@ -28,6 +32,13 @@ def tables_items(files, options, bad, notes):
         raise ValueError("model= renames models of logs. For a table, name its model column.")
     parts = [read_part(file, options, bad) for file in files]
     rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
+    _refuse_copies(parts)
+    for part in parts if len(parts) > 1 else ():
+        if "item" in part.rows and "item" not in part.roles:
+            raise ValueError(
+                f"{str(part.path)!r} has no ids of items, and rows of several files are not paired "
+                "by their number. Pass item= with a column of ids that all files have."
+            )
     if len(parts) > 1:
         rows, roles, said = _one_below_the_other(files, parts)
     notes += said
@@ -38,7 +49,7 @@ def tables_items(files, options, bad, notes):
     rows = _with_versions(rows, roles, notes)
     if len(parts) > 1:
         rows = _kept_apart(rows, roles, parts, notes)
-    topics = ["topic"] if len(roles.get("topic", [])) == 1 else roles.get("topic", [])
+    topics = topic_columns(roles.get("topic", []))
     if parts[0].of_groups:
         refuse_repeated_groups(rows, topics, roles.get("topic", []))
         found = ItemRows(rows, {}, notes, groups=rows)
@@ -47,7 +58,7 @@ def tables_items(files, options, bad, notes):
     else:
         _refuse_two_settings(rows, topics)
         _report_blanks(rows, notes)
-        rows = without_spare_blanks(rows)
+        rows = without_spare_blanks(rows, topics)
         totals = check_totals(rows, topics)
         place = _places(parts)
         rows = with_unique_items(rows, roles, notes, place, bad)
@@ -57,6 +68,20 @@ def tables_items(files, options, bad, notes):
         found = ItemRows(rows, {}, notes, blank=blank)
     columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
     return found._replace(columns=columns, notes=notes + totals, doubts=totals)
+
+
+def _refuse_copies(parts):
+    """Refuse a file with the rows of another, whose name, or link, says that it is its copy."""
+    first = {}
+    for part in parts:
+        path = part.path.resolve()
+        name = path.with_name(_COPY.sub("", without_suffixes(path)))
+        other = first.setdefault(name, part)
+        if other is not part and other.rows.equals(part.rows):
+            raise ValueError(
+                f"{str(part.path)!r} and {str(other.path)!r} hold the same rows, and by its name "
+                "one is a copy. Leave it out."
+            )
 
 
 def _places(parts):
@@ -73,10 +98,10 @@ def _places(parts):
 
 def _one_below_the_other(files, parts):
     """Rows, roles and notes of several tables."""
-    first = parts[0]
-    for part in parts[1:]:
-        same = part.roles.keys() - {"model"} == first.roles.keys() - {"model"}
-        if not same or part.of_groups != first.of_groups:
+    first, *others = parts
+    seen = [(p.roles.keys() - {"model"}, p.of_groups, "topic_in_file" in p.rows) for p in parts]
+    for part, found in zip(others, seen[1:], strict=True):
+        if found != seen[0]:
             raise ValueError(
                 f"{str(part.path)!r} and {str(first.path)!r} do not have the same columns, or one "
                 "has results of items and the other of groups. Read them one by one."
@@ -105,8 +130,8 @@ def _one_below_the_other(files, parts):
 def _kept_apart(rows, roles, parts, notes):
     """A model whose items several files hold, with other scores, is a model in each file."""
     of_file = np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts])
-    topics = ["topic"] if "topic" in rows else roles.get("topic", [])
-    keys = ["model", *topics, "item", *columns_of("attempt", rows)]
+    key = item_key(rows, topic_columns(roles.get("topic", [])))
+    keys = ["model", *key, *columns_of("attempt", rows)]
     if "item" not in rows:
         return rows
     cells = rows[keys].assign(file=of_file).drop_duplicates()
@@ -147,8 +172,8 @@ def _labels(files, frames):
 
 def _grid(files, frames):
     """Models and topics where files of the same names stand in several folders, else None."""
-    names = [without_suffixes(file) for file in files]
-    folders = [file.parent.name for file in files]
+    names = [without_suffixes(readable(file)) for file in files]
+    folders = [readable(file).parent.name for file in files]
     n_names, n_folders = len(set(names)), len(set(folders))
     complete = len(files) == len(set(zip(folders, names, strict=True))) == n_names * n_folders
     if not complete or min(n_names, n_folders) < 2:

@@ -96,6 +96,8 @@ def _in_roles(roles):
 
 def _expanded(models, columns):
     """Names of columns, where patterns such as m* stand for all that fit."""
+    if len(models) == 0:
+        raise ValueError("models= is empty. Name the columns of scores, or leave models= out.")
     found = []
     for name in models:
         fit = [name] if name in columns else [c for c in columns if fnmatchcase(str(c), str(name))]

@@ -1,5 +1,6 @@
 """A table file on disk -> a DataFrame, with errors that name the file."""
 
+import os
 import re
 import warnings
 from contextlib import contextmanager
@@ -95,6 +96,11 @@ def without_suffixes(path):
     return name
 
 
+def readable(path):
+    """A path whose name has bytes that are not UTF-8 written out: any name can be printed."""
+    return Path(os.fsencode(path).decode("utf-8", "backslashreplace"))
+
+
 def n_shared(paths):
     """With how many parts all paths begin; the last part of a path does not count."""
     levels = list(zip(*(path[:-1] for path in paths), strict=False))
@@ -184,6 +190,12 @@ def _read_text(path, separator, label_columns, bad):
         texts = texts.drop(index=[*swallowed]).reset_index(drop=True)
         frame = _without_foreign_letters(frame, texts, path, bad)
     decimals = [] if separator == "," else _with_decimal_points(frame, labels)
+    if decimals:
+        wholes = [name for name in frame if frame[name].dtype == float and name not in decimals]
+        if not bad.skip:
+            texts = read_texts(usecols=wholes)[0].iloc[1:]
+        with _naming(path):
+            _refuse_thousands(texts[wholes], decimals)
     notes = [f"decimal commas, read as points: {listed(decimals, most=6)}"] if decimals else []
     return frame, notes
 
@@ -294,6 +306,17 @@ def _with_decimal_points(frame, labels):
             frame[name] = words.str.replace(",", ".").astype(float).reindex(frame.index)
             changed.append(name)
     return changed
+
+
+def _refuse_thousands(texts, decimals):
+    """Refuse cells such as 1.000 where decimals have commas: they may be thousands."""
+    for name, cells in texts.items():
+        points = cells[cells.str.contains(".", regex=False, na=False)]
+        if len(points) and points.str.fullmatch(_THOUSANDS.replace(",[", "[.][")).all():
+            raise ValueError(
+                f"{name!r} has {points.iloc[0]!r}, a thousand or a decimal: {decimals[0]!r} has "
+                "decimal commas. Write thousands without a point, and all decimals alike."
+            )
 
 
 def is_integer(text):

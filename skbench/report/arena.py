@@ -79,6 +79,7 @@ def _votes(file, **named):
 
     table, read = load_table(file, labels)
     table = votes.in_one_layout(table)
+    table.index += 1  # rows are counted from 1, as in other tables
     (*models, winner), found = votes.vote_columns(table, **named)
     outcome = votes.vote_outcomes(table[winner], *(table[name] for name in models))
     used = np.isfinite(outcome) & (table[models[0]] != table[models[1]]).to_numpy(dtype=bool)
@@ -88,7 +89,7 @@ def _votes(file, **named):
         notes.append(f"{np.sum(~used)} votes without a winner, or with one model twice: left out")
     for note in notes:
         say(note)
-    return table[used].reset_index(drop=True), models, outcome[used]
+    return table[used], models, outcome[used]
 
 
 def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariates, **_):

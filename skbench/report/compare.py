@@ -75,8 +75,9 @@ def _read(file, a, b, by, roles, missing):
         raise click.UsageError("Two files hold one model each: do not name models.")
     parts = [reading.read_models(path, by, roles, one_model=True) for path in (file, a)]
     (first, columns), (second, other) = parts
+    reading.check_same_key((file, a), (first, second))
     if columns != other:
-        raise DataError(f"{file!r} and {a!r} do not have the same clusters or topics.")
+        raise DataError(f"{file!r} and {a!r} do not have the same clusters.")
     models = [rows.items["model"].unique() for rows in (first, second)]
     if max(map(len, models)) > 1:
         raise DataError(

@@ -81,7 +81,7 @@ def _next(rows, found):
     if rows.groups is not None:
         return ("report" if "k" in rows.groups else "estimate"), {}
     items, binary = rows.items, found["scores"] == "right or wrong"
-    by = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
+    by = [name for name in ("model", *rows.topics) if name in items]
     groups = items.assign(all=0).groupby(by or "all")
     if by and groups.size().max() < 2 and not binary:
         ranked = by == ["model", "topic"]

@@ -164,6 +164,7 @@ def _summarized(rows, by, options, known_range):
         cluster = reading.cluster_name(rows)
         weight = reading.cluster_weight(cluster)
         settings |= {"cluster": cluster, "cluster_weight": weight, "bounds": known_range}
+        settings["topic"] = reading.columns_for(rows)["topic"]
         summary = summarize_items(rows.items, **settings)
         scale = None if known_range is not None else scale_in_words(summary.sampling.bounds)
         if scale is not None:

@@ -72,11 +72,14 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
     # Without ids nothing is known to be shared: models then have items of their own.
     # A table with a column per model is known to share its rows, numbered or not.
     unrelated = "item" not in read.columns and not isinstance(read.columns["score"], list)
+    topics = [name for name in by if name != "model"]
+    columns = reading.columns_for(read, (equal_topics and topics) or None)
     weight = reading.cluster_weight(cluster)
     with warnings.catch_warnings(record=True) as caught:
         summary = summarize_items(
             items,
             by=by,
+            topic=columns["topic"],
             cluster=cluster,
             cluster_weight=weight,
             features=features,
@@ -84,8 +87,6 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         )
         reading.check_spread(summary)
         summary = reading.with_names(summary, by)
-        topics = [name for name in by if name != "model"]
-        columns = {"by": topics if equal_topics else None, "cluster": cluster}
         direct, estimate = (
             reading.within_scores(e, known_range)
             for e in _estimates(summary, seed, past, by, confidence_level)
@@ -108,13 +109,13 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,
-            "items": 0 if unrelated and len(board) > 1 else reading.n_items(items),
+            "items": 0 if unrelated and len(board) > 1 else len(items[read.key].drop_duplicates()),
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
         doubts=tuple(filter(None, (units, *read.doubts))),
-        items=None if unrelated else items[[*by, "item", "score"]],
+        items=None if unrelated else items[[*dict.fromkeys([*by, *read.key, "score"])]],
     )
 
 

@@ -112,7 +112,7 @@ def _decided(old, new, margin, options):
     (baseline, rows_old), (candidate, rows_new) = sides
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
-    columns = _columns(rows_old, rows_new, by)
+    columns = _columns((old, new), (rows_old, rows_new), by)
     import pandas as pd
 
     items = pd.concat(
@@ -125,6 +125,8 @@ def _decided(old, new, margin, options):
     settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
+        items = pasts.as_banks_take(items, by)
+        columns |= {"by": ["topic"] if by else None, "topic": ["topic"]}
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
         if "topic" in items:
             items["topic"] = pasts.as_in(items["topic"], bank.topics_)
@@ -155,11 +157,13 @@ def _one_model(file, name, by, roles):
     return chosen, rows._replace(items=items[items["model"] == chosen])
 
 
-def _columns(rows_old, rows_new, by):
+def _columns(files, sides, by):
     """Clusters and topics, as both sides have them."""
-    clusters = {reading.cluster_name(rows) for rows in (rows_old, rows_new)}
+    reading.check_same_key(files, sides)
+    first, columns = (reading.columns_for(rows, by) for rows in sides)
+    clusters = {first["cluster"], columns["cluster"]}
     cluster = "item" if "item" in clusters else "cluster" if clusters == {"cluster"} else None
-    return {"by": reading.topic_names(by), "cluster": cluster}
+    return columns | {"cluster": cluster}
 
 
 def _store(rows, path):

@@ -9,8 +9,8 @@ from pandas.api.types import is_numeric_dtype
 from skbench._checks import check_named, require_columns
 from skbench._columns import with_winners
 from skbench.items.roles import find_roles
+from skbench.items.rows import joined
 from skbench.readers.loading import is_integer, load_table
-from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
 
 _WORDS = {

@@ -99,7 +99,7 @@ def _ranked(items, columns, learned, confidence_level, missing, known_range, pop
     if learned is None:
         table = reading.models_table(items, columns, known_range, population)
         return leaderboard_of(table, confidence_level, missing=missing), items, columns
-    columns = {"by": ["topic"] if columns["by"] else None, "cluster": None}
+    columns = {"by": ["topic"] if columns["by"] else None, "topic": ["topic"], "cluster": None}
     board = leaderboard_by_posterior(learned.posterior(columns["by"]), confidence_level)
     return learned.with_method(board), learned.items, columns
 
@@ -143,7 +143,7 @@ def board_table(board, frame, size):
 
 def _size(items, columns):
     counted = understanding.counted
-    size = counted(reading.n_items(items), "item")
+    size = counted(reading.n_items(items, columns["topic"]), "item")
     if columns["by"]:
         size += f" of {counted(_n_topics(items, columns), 'topic')}"
     if columns["cluster"] == "cluster":

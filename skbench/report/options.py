@@ -9,6 +9,8 @@ import click
 
 from skbench.report.terminal import MOST_NOTES, MOST_ROWS, DataError
 
+_MOST_ITEMS = 1e15  # whose whole numbers are exact
+
 
 class Names(click.ParamType):
     """Column names separated by commas."""
@@ -174,9 +176,12 @@ class Sizes(click.ParamType):
         if isinstance(value, tuple):
             return value
         topic, equals, number = value.rpartition("=")
-        if not number.isdigit() or int(number) == 0:
-            self.fail(f"{value!r} is no number of items: pass N, or TOPIC=N for each topic.")
-        return Size(topic if equals else None, int(number))
+        if not number.isdecimal() or not 0 < float(number) <= _MOST_ITEMS:
+            self.fail(
+                f"{value!r:.60} is no number of items: pass N, or TOPIC=N for each topic, at most "
+                f"{_MOST_ITEMS:g}."
+            )
+        return Size(topic if equals else None, int(float(number)))
 
 
 population_option = click.option(
@@ -189,7 +194,8 @@ population_option = click.option(
 features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
 )
-seed_option = number_option("--seed", None, click.IntRange(0), 0)
+SEEDS = click.IntRange(0, 2**63 - 1)
+seed_option = number_option("--seed", None, SEEDS, 0)
 _PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).", suffixes=_PICTURES)
 _MISSING = choice_option(

@@ -39,16 +39,16 @@ def passk(
         from skbench import pass_at_k
 
         rows, columns = _read(file, by, roles, (correct, runs))
-        rows = _with_enough(rows, k, drop_short)
+        rows = _with_enough(rows, columns["topic"], k, drop_short)
         found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
         pair = None
         if compare is not None:
             pair = found.compare(*(reading.as_in(rows["model"], name) for name in compare))
         reliability = found.reliability()
         frame = tables.labeled_rows(found.to_frame())
-        labels = frame.columns[: frame.columns.get_loc("value")]
+        labels = found.labels.to_frame(index=False)
         columns = [
-            Column(" / ".join(found.labels.names), tables.joined(frame[labels])),
+            Column(" / ".join(found.labels.names), tables.joined(labels)),
             Column(found.method.split()[0], frame["value"], ".3f"),
             Column("low", frame["low"], ".3f"),
             Column("high", frame["high"], ".3f"),
@@ -65,9 +65,9 @@ def passk(
         show(form, Table(columns, notes=notes), document, frame)
 
 
-def _with_enough(rows, k, drop_short):
+def _with_enough(rows, topics, k, drop_short):
     """Rows of the items that have k answers of a model; others are refused, or left out."""
-    keys = reading.item_key(rows, "model")
+    keys = ["model", *topics, "item"]
     answers = rows.groupby(keys, sort=False)["item"].transform("size")
     if "n_runs" in rows:
         answers = rows["n_runs"]
@@ -116,8 +116,10 @@ def _read(file, by, roles, counts):
     if counted:
         items = items.rename(columns={"score": "n_correct"})
         items = items.assign(n_runs=runs[0].items["score"].to_numpy())
-    cluster = reading.cluster_name(rows)  # runs of an item are no cluster of items
-    return items, {"by": reading.topic_names(by), "cluster": cluster if cluster != "item" else None}
+    columns = reading.columns_for(rows, by)
+    if columns["cluster"] == "item":  # runs of an item are no cluster of items
+        columns["cluster"] = None
+    return items, columns
 
 
 def _columns(file):

@@ -11,8 +11,8 @@ import pandas as pd
 from skbench._checks import listed, plain
 from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
+from skbench.items.rows import joined
 from skbench.report import reading
-from skbench.report.tables import joined
 from skbench.report.terminal import DataError, one_line, say
 from skbench.report.understanding import counted
 
@@ -122,7 +122,7 @@ def read_bank(paths, file, by=None, roles=None, new=()):
     # Each path by itself: one may have a column per model and another a row per answer.
     parts = [_read_past(path, by, roles, name_it=len(paths) > 1) for path in paths]
     past = pd.concat(parts, ignore_index=True)
-    keys = reading.item_key(past, "model")
+    keys = [name for name in ("model", "topic", "item") if name in past]
     twice = pd.concat([part[keys].drop_duplicates() for part in parts]).duplicated()
     if twice.any():
         row = past[keys].iloc[int(np.argmax(past.duplicated(keys)))]
@@ -147,9 +147,17 @@ def _read_past(path, by, roles, name_it):
         raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items
     if name_it and "model" not in past:
-        past = past.assign(model=Path(path).stem)
+        past = past.assign(model=reading.readable(path).stem)
     reading.need_columns(past, "model", "item", told="--past: no column")
-    return past.assign(topic=joined(past[by])) if by and len(by) > 1 else past
+    return as_banks_take(past, by)
+
+
+def as_banks_take(items, by):
+    """Item rows with one column of topics, and what else names an item in front of its id."""
+    if by and len(by) > 1:
+        items = items.assign(topic=joined(items[by]))
+    own = [name for name in ("topic_in_file", "item") if name in items]
+    return items.assign(item=joined(items[own])) if len(own) > 1 else items
 
 
 def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
@@ -165,11 +173,12 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     bank = read_bank(paths, file, by, roles, items["model"].unique())
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")
+    items = as_banks_take(items, by)
     items = items.assign(item=as_in(items["item"], bank.items_["item"]))
     no_topics = list(bank.topics_) == ["all"]
     if topics and not no_topics:
-        items = items.assign(topic=_one_topic(items, topics, bank))
-    keys = ["item"] if no_topics else reading.item_key(items)
+        items = items.assign(topic=as_in(items["topic"], bank.topics_))
+    keys = ["item"] if no_topics or not topics else ["topic", "item"]
     both = bank.items_[keys].drop_duplicates()
     asked = items[keys].drop_duplicates()
     # Numbers and text cannot be merged.

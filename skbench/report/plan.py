@@ -7,6 +7,7 @@ import click
 from skbench.report.formats import form_option, show
 from skbench.report.loaded_later import pasts, plan_bank, reading
 from skbench.report.options import (
+    SEEDS,
     Percent,
     Share,
     file_option,
@@ -51,7 +52,7 @@ _SIGNED = Share(-1, 1, closed=True)
 )
 @number_option("--choose", "With --past: items to choose for it.")
 @file_option("--output", "With --choose: CSV file to write them to.")
-@number_option("--seed", "With --past: of the items.  [default: 0]", click.IntRange(0))
+@number_option("--seed", "With --past: of the items.  [default: 0]", SEEDS)
 @form_option("json")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
     """Plan a comparison of two models that answer the same items, or a new model's items.
@@ -200,7 +201,8 @@ def _measured(file, a, b, roles, repeats):
     if repeats is not None and math.isnan(noise):
         raise DataError("--repeats cannot be planned: the file has one answer per item.")
     in_clusters = columns["cluster"] == "cluster"
-    answers = round(items.groupby(reading.item_key(items, "model")).size().mean())
+    n_all = reading.n_items(items, columns["topic"])
+    answers = round(items.groupby(["model", *columns["topic"], "item"]).size().mean())
     row = {
         "correlation": float(result.correlation[0]),
         "omega2": float(result.omega2[0]),
@@ -208,7 +210,7 @@ def _measured(file, a, b, roles, repeats):
         "sigma2_b": 0.0 if math.isnan(noise) else noise / 2,
         "n_repeats": repeats or answers,
         "design_effect": 1.0,
-        "cluster_size": reading.n_items(items) / items["cluster"].nunique() if in_clusters else 1.0,
+        "cluster_size": n_all / items["cluster"].nunique() if in_clusters else 1.0,
         "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]

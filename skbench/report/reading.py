@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import check_within
+from skbench._checks import check_within, listed
 from skbench._warnings import warn
 from skbench.items import ranges
 from skbench.items.roles import check_exist, check_model, columns_of
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
+from skbench.readers.loading import readable
 from skbench.report.terminal import DataError, command_with, say
-from skbench.report.understanding import in_lines, item_key, understood
+from skbench.report.understanding import answer_key, in_lines, understood
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
@@ -61,7 +62,7 @@ def _with_repeats_averaged(rows):
     """One row per model and item, where clusters hold several items that were repeated."""
     say("repeats: averaged, item by item, since clusters hold several items")
     items = rows.items.drop(columns="repeat", errors="ignore")
-    keys = item_key(items, "model")
+    keys = answer_key(rows)
     how = {name: "mean" if name == "score" else "first" for name in items if name not in keys}
     items = items.groupby(keys, sort=False, as_index=False).agg(how)[list(items)]
     return rows._replace(items=items)
@@ -88,9 +89,9 @@ def with_models(rows, change):
     return rows.changed(lambda frame: frame.assign(model=change))
 
 
-def n_items(items):
+def n_items(items, topics):
     """How many items there are."""
-    return len(items[item_key(items)].drop_duplicates())
+    return len(items[[*topics, "item"]].drop_duplicates())
 
 
 def with_missing(rows, missing):
@@ -120,7 +121,7 @@ def _absent(rows):
         return blank
     known = pd.concat([items, blank], ignore_index=True)
     of_an_answer = ["model", "score", "repeat", "confidence"]
-    key = item_key(items)
+    key = rows.key
     asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates(key)
     grid = items[["model"]].drop_duplicates().merge(asked, how="cross")
     pairs, answered = (pd.MultiIndex.from_frame(x[["model", *key]]) for x in (grid, known))
@@ -144,14 +145,40 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
     if one_model:
         rows = named_after(rows, file)
     need_columns(rows.items, "model", "item")
-    return rows, {"by": topic_names(by), "cluster": cluster_name(rows)}
+    return rows, columns_for(rows, by)
+
+
+def columns_for(rows, by=None):
+    """The arguments of functions that say which columns hold topics and clusters."""
+    topics = [name for name in rows.key if name != "item"]
+    return {"by": topic_names(by), "topic": topics, "cluster": cluster_name(rows)}
+
+
+def check_same_key(files, sides):
+    """Refuse two files that name their items by other columns, or by the number of the row."""
+    for file, rows in zip(files, sides, strict=True):
+        if "item" not in rows.columns and files[0] != files[1]:
+            raise DataError(
+                f"{file!r} has no ids of items, and rows of two files are not paired by their "
+                "number. Give both files a column of ids: --item COLUMN."
+            )
+    first, second = sides
+    if first.key != second.key:
+        one, other = (
+            listed([*np.ravel(x.columns.get("topic", [])), *["topic"] * ("topic_in_file" in x.key)])
+            for x in sides
+        )
+        raise DataError(
+            f"beside the id an item is known by {one or 'no topic'} in {files[0]!r}, and by "
+            f"{other or 'no topic'} in {files[1]!r}. Give both files the same columns of topics."
+        )
 
 
 def models_table(items, columns, known_range=None, population=None):
     """What the formulas on several models take: their scores by item, topics and clusters."""
     table = score_table(
         items, model="model", item="item", score="score", cluster=columns["cluster"],
-        by=columns["by"] or [], bounds=known_range,
+        by=columns["by"] or [], topic=columns["topic"], bounds=known_range,
     )  # fmt: skip
     return table.with_population(population)
 
@@ -192,7 +219,7 @@ def topic_names(by):
 
 def named_after(rows, file):
     """The rows; where no column names models, they are one, named for the file."""
-    return rows if "model" in rows.items else with_models(rows, Path(file).stem)
+    return rows if "model" in rows.items else with_models(rows, readable(file).stem)
 
 
 def as_in(models, name):

@@ -1,7 +1,6 @@
 """`skbench sequential`: are the items so far enough, or may the run stop?"""
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -19,6 +18,7 @@ from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
 GO_ON = 4  # exit code; 0 says stop
+_CLUSTERS = " Items are clusters here, counted by their means: write each to the file whole."
 
 
 @click.command()
@@ -41,6 +41,7 @@ def sequential(file, a, b, state, bounds, form, **options):
     grown: A against B, or the mean of one model against --target or until --width. With
     --state the items of earlier looks and their narrowest ends are kept. Items are known by
     topic and id: FILE may be in any order, but no item may be gone or have another score.
+    Clusters count in place of their items, by their means: write them to FILE whole.
 
     Exit codes: 0 stop (decided, or futile), 4 go on, 1 error, 2 mistyped.
     """
@@ -52,20 +53,21 @@ def sequential(file, a, b, state, bounds, form, **options):
         if settings.pop(name) is not None:
             raise click.UsageError(f"--{name} is for {'one model' if b else 'two models'}.")
     with in_one_line():
-        scores, known = _scores(
-            file, [name for name in (a, b) if name is not None], bounds, options
-        )
+        wanted = [name for name in (a, b) if name is not None]
+        scores, named, known = _scores(file, wanted, bounds, options)
+        clusters = _CLUSTERS * (scores.index.name == "cluster")
         for name in {"target", "width", "margin"} & set(settings):
             settings[name] = in_unit(settings[name], known, f"--{name}", name == "target")
-        running = _running(state, list(scores.columns), known, settings)
+        names = [str(name) for name in scores.columns]
+        own = {"names": tuple(names)} if b is not None else {"name": names[0] if named else None}
+        running = _running(state, {"bounds": known} | own | settings)
         try:
             result = running.catch_up(*scores.to_numpy().T, items=scores.index)
         except ValueError as error:
             before = "" if state is None else f" does not go on from {state!r}"
-            raise DataError(f"{file!r}{before}: {error}") from error
+            raise DataError(f"{file!r}{before}: {error}{clusters}") from error
         if state is not None:
             running.save(state)
-        names = [str(name) for name in scores.columns]
         (found,) = result.to_frame().to_dict("records")
         ends = {name: found[name] for name in ("value", "low", "high")}
         columns = [
@@ -79,17 +81,15 @@ def sequential(file, a, b, state, bounds, form, **options):
         keys = ("model_a", "model_b") if both else ("model",)
         rows = [dict(zip(keys, names, strict=True)) | ends | {"n_items": result.n_items}]
         document |= {"stop": result.stop, "pairs" if both else "models": rows}
-        show(form, Table(columns, notes=[f"{result}."]), document, result.to_frame())
+        show(form, Table(columns, notes=[f"{result}.{clusters}"]), document, result.to_frame())
     sys.exit(0 if result.stop else GO_ON)
 
 
-def _running(state, names, bounds, settings):
+def _running(state, given):
     """What decides: as it was saved, or new."""
     from skbench import SequentialComparison, SequentialMean
 
-    kind = SequentialComparison if len(names) == 2 else SequentialMean
-    own = {"names": tuple(map(str, names))} if len(names) == 2 else {}
-    given = {"bounds": bounds} | own | settings
+    kind = SequentialComparison if "names" in given else SequentialMean
     fresh = kind(**given)
     try:
         found = fresh if state is None else kind.load(state)
@@ -105,31 +105,29 @@ def _running(state, names, bounds, settings):
 
 
 def _scores(file, wanted, bounds, roles):
-    """Scores of the items that all these models answered, in the order they were complete."""
-    import numpy as np
+    """Scores of all that both models answered, items or clusters, and whether models have names."""
+    import pandas as pd
 
     from skbench.items.roles import check_model
 
     rows = reading.read_rows(file, None, roles)
-    items = rows.items
+    items, named = rows.items, "model" in rows.items or len(wanted) > 0
     if "model" not in items:
-        items = items.assign(model=wanted[0] if wanted else Path(file).stem)
+        items = items.assign(model=wanted[0] if wanted else reading.readable(file).stem)
     reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
     chosen = [reading.as_in(items["model"], name) for name in wanted] or models
     for name in chosen:
         check_model(name, models)
-    if len(chosen) > 2 or len(set(chosen)) < len(chosen):
+    if len(chosen) > max(1, len(wanted)) or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
-    keys = [*reading.item_key(items), "model"]
-    items = items[items["model"].isin(chosen)]
-    cells = items.assign(place=np.arange(len(items))).groupby(keys, sort=False)
-    table = cells.agg(score=("score", "mean"), place=("place", "min")).unstack("model").dropna()
-    if table.empty or table["score"].shape[1] < len(chosen):
-        raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
-    order = table["place"].max(axis=1).argsort(kind="stable")
     known = reading.score_range(rows, bounds)
     if known is None:
         raise DataError("the range of the scores is not known: pass --bounds LOW HIGH.")
-    return table["score"][chosen].iloc[order], known
+    columns = reading.columns_for(rows) | {"cluster": reading.cluster_name(rows) or "item"}
+    table = reading.models_table(items[items["model"].isin(chosen)], columns, known)
+    if not (table.n_answers > 0).all(axis=1).any():
+        raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
+    units = table.of_cluster_means()
+    return pd.DataFrame(units.scores, units.items, units.models)[chosen], named, known

@@ -5,6 +5,7 @@ import pandas as pd
 
 from skbench._numbers import number, score_form
 from skbench.containers import LISTED, ON_AVERAGE, UNLESS_SKEWED
+from skbench.items.rows import joined
 from skbench.report.table import Column, Table
 
 _MODELS = ("model", "model_a", "model_b")
@@ -53,11 +54,6 @@ def worth(estimate):
         f"Over all groups, {estimate.method} is {estimate.sample_size_ratio}; {level}, "
         "from leaving items out."
     )
-
-
-def joined(columns):
-    """One text per row from all of its columns."""
-    return [" / ".join(row) for row in columns.astype(str).itertuples(index=False, name=None)]
 
 
 def group_rows(summary, direct, estimate, by):

@@ -17,7 +17,7 @@ def understood(rows):
     Counts are 0 where there is no column; `blank` is the share of answers that are not there;
     `gaps`, of each model that lacks some, the share answered by part of the items.
     """
-    items, topics = rows.items, topic_columns(rows)
+    items, topics = rows.items, rows.topics
     roles = ("model", "cluster")
     sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
     sizes["n_items"] = 0
@@ -25,8 +25,8 @@ def understood(rows):
         sizes["n_clusters"] = 0
     repeats, (blank, gaps) = 1, (0.0, [])
     if "item" in items:
-        sizes["n_items"] = len(items[item_key(items)].drop_duplicates())
-        answer = item_key(items, "model")
+        sizes["n_items"] = len(items[rows.key].drop_duplicates())
+        answer = answer_key(rows)
         repeats, (blank, gaps) = items.groupby(answer, sort=False).size().max(), _gaps(rows, topics)
     humans, judges = judge_columns([name for name in items if name != "score"])
     scores, known_range = _scores(rows)
@@ -81,16 +81,9 @@ def counted(n, noun):
     return f"{n:{',' if n >= 10_000 else ''}} {noun}{'s' * (n != 1)}"
 
 
-def topic_columns(rows):
-    """Columns of the items that make up the topic."""
-    topics = rows.columns.get("topic", [])
-    topics = [topics] if isinstance(topics, str) else list(topics)
-    return ["topic"] if "topic" in rows.items and len(topics) == 1 else topics
-
-
-def item_key(items, *others):
-    """Columns that identify an item: of the topic, if there is one, and of the item."""
-    return [name for name in (*others, "topic", "item") if name in items]
+def answer_key(rows):
+    """Columns that name an answer: of the model, if there is one, and of the item."""
+    return ["model"] * ("model" in rows.items) + rows.key
 
 
 def units_in_doubt(items):
@@ -121,7 +114,7 @@ def _gaps(rows, topics):
         n_blank = 0 if rows.blank is None else len(rows.blank)
         return n_blank / max(1, len(items) + n_blank), []
     model, models = pd.factorize(items["model"])
-    item = items.groupby(item_key(items), sort=False).ngroup().to_numpy()
+    item = items.groupby(rows.key, sort=False).ngroup().to_numpy()
     n_items = item.max() + 1
     answered = np.zeros((len(models), n_items), dtype=bool)
     answered[model, item] = True

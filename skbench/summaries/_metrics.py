@@ -73,8 +73,8 @@ def group_metrics(
     ------
     ValueError
         If lengths or indexes differ, a label or the name of a group is missing, `pos_label` does
-        not occur, labels are words on one side only, `y_pred` holds scores where labels are needed,
-        or the metric is undefined in every group.
+        not occur, labels are words on one side only or differ from others in case or blanks alone,
+        `y_pred` holds scores where labels are needed, or the metric is undefined in every group.
 
     Warns
     -----
@@ -176,10 +176,19 @@ def _are_positive(labels, pos_label):
 
 
 def _refuse_unlike(y_true, y_pred):
-    """Refuse predictions that can equal no true label: words beside numbers, and scores."""
-    labels = set(y_true)
+    """Refuse labels in two spellings, words beside numbers, and scores: none can be equal."""
+    labels, predicted = set(y_true), y_pred.unique().tolist()
+    spellings = {}
+    for label in sorted(x for x in labels.union(predicted) if isinstance(x, str)):
+        spellings.setdefault("".join(label.split()).casefold(), set()).add(label)
+    for alike in spellings.values():
+        if len(alike) > 1 and not alike <= labels.intersection(predicted):
+            raise ValueError(
+                f"The labels {listed(sorted(alike), show=repr)} differ in case or blanks only. "
+                "Spell them alike, or code them as numbers if they are different labels."
+            )
     words = all(isinstance(label, str) for label in labels)
-    for label in y_pred.unique().tolist():
+    for label in predicted:
         is_score = isinstance(label, float) and label % 1 != 0
         if label not in labels and (is_score or isinstance(label, str) != words):
             raise ValueError(

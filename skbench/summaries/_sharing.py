@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._warnings import warn
-from skbench.items.rows import any_null, checked_scores, collected, deferred
+from skbench.items.rows import any_null, checked_scores, collected, deferred, joined
 
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
 
@@ -133,5 +133,4 @@ def _refuse_duplicates(frame, keys, item):
 
 def _topic_names(labels, by, model):
     rest = [column for column in by if column != model]
-    parts = [labels.get_level_values(column).astype(str) for column in rest]
-    return np.array([" / ".join(words) for words in zip(*parts, strict=True)])
+    return np.array(joined(labels.to_frame(index=False)[rest]))

@@ -114,7 +114,8 @@ def test_items_that_the_bank_lacks(bank, new):
     e = model.estimate(by="topic", population=sizes).to_frame()
     assert e.loc["t9", "high"] - e.loc["t9", "low"] > 0.3
     listed = pd.concat([new, more])[["topic", "item"]]
-    e2 = model.estimate(by="topic", population=listed).to_frame()
+    with pytest.warns(UserWarning, match="4 of 304 rows of population, such as 1001"):
+        e2 = model.estimate(by="topic", population=listed).to_frame()
     assert list(e2.index) == list(e.index)
     # Two items are all there is of t9, and both were seen.
     assert e2.loc["t9", "value"] == pytest.approx(more["score"].iloc[2:].mean())
@@ -123,6 +124,27 @@ def test_items_that_the_bank_lacks(bank, new):
         model.estimate(population={"t0": 10})
     with pytest.raises(ValueError):
         model.estimate(population={"t77": 10})
+
+
+def test_ids_of_other_types_are_named_or_made_one_type(past, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    texts = past.assign(item=past["item"].astype(str))
+    bank, whole = ItemBank().fit(texts), texts[["topic", "item"]].drop_duplicates()
+    expected = fitted(bank, asked.assign(item=asked["item"].astype(str))).estimate().value
+    mixed = asked.assign(item=[str(i) if i % 2 else i for i in asked["item"]])
+    model = fitted(bank, mixed)
+    for population in (None, whole, pytest.importorskip("polars").from_pandas(whole)):
+        np.testing.assert_array_equal(model.estimate(population=population).value, expected)
+    for change in (int, "x{}".format):
+        with pytest.raises(ValueError, match="none of the items of population, such as"):
+            model.estimate(population=whole.assign(item=whole["item"].map(change)))
+    half = whole.assign(item=np.where(whole["topic"] == "t0", "0" + whole["item"], whole["item"]))
+    with pytest.warns(UserWarning, match="50 of 300 rows of population, .* leading zeros"):
+        model.sample(n_draws=9, population=half)
+    with pytest.raises(ValueError, match="population has no rows"):
+        model.estimate(population=whole.head(0))
+    with pytest.raises(ValueError, match="inclusion_probability must be numeric"):
+        UnitLevelModel(bank).fit(mixed.assign(inclusion_probability="often"), mixed["score"])
 
 
 def test_the_target_among_the_past(bank, past, new):

@@ -1,5 +1,6 @@
 """Stopping when enough: valid at every look, resumable, and soon."""
 
+import asyncio
 import json
 import os
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -274,6 +277,7 @@ def test_items_that_came_twice_are_gone_or_changed_are_refused():
         ),
         (lambda: race.update([1], [0], items=["x", "y"]), "items has 2 "),
         (lambda: race.update([1, 1], [0, 0], items=pd.DataFrame([["t", "x"]] * 2)), "'t', 'x'"),
+        (lambda: race.update([1, 1], [0, 0], items=np.eye(2)), r"shape \(2, 2\)"),
         (lambda: race.catch_up(ADA[5:], BOB[5:]), "5 of 20 items counted before are not"),
         (lambda: race.catch_up(ADA, BOB, items=ORDER + 40), "20 of 20 items"),
         (lambda: race.catch_up(ADA, 1 - BOB), f"20 of 20 items .* first is item {first}:"),
@@ -392,6 +396,15 @@ def test_inspect_counts_a_sample_once_though_it_is_run_again(inspect_logs):
         mean = SequentialMean.from_json(mean.to_json())
         inspect_task([True] * n, InspectStopping(mean))
         assert mean.n_items == n and ("task", n - 1) in mean
+
+
+def test_inspect_goes_on_with_the_model_that_it_began_with():
+    mean = SequentialMean()
+    for model, words in (("ada", None), ("ada", None), ("bob", "is of 'ada', and .* 'bob'")):
+        mean = SequentialMean.from_json(mean.to_json())
+        start = InspectStopping(mean).start_task(SimpleNamespace(task="t", model=model), [], 1)
+        with pytest.raises(ValueError, match=words) if words else nullcontext():
+            asyncio.run(start)
 
 
 def test_inspect_compares_with_a_stored_baseline(inspect_logs):

@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from reading import FOLDER
+from walks import one_in
 from writing import write
 
 import skbench
@@ -100,6 +101,7 @@ REFUSED = {
     "above_n.csv": (COUNTS.format(12), "12"), "negative.csv": (COUNTS.format(-2), "-2"),
     "half.csv": (COUNTS.format(2.5), "2.5"),
     "se.csv": ("model,task,acc,acc_stderr\na,t,.5,-.1\nb,t,.5,.1\n", "-0.1"),
+    "utf16.json": (f"[{LINES}]".encode("utf-16"), "is text in UTF-16. Save it as UTF-8"),
     "number.json": ("17", "Cannot tell"), "null.json": ("null", "Cannot tell"),
     "list.json": ('[{"model": "a", "id": 1}]', "Cannot find the scores"),
     "nulls.json": ("[null]", "Cannot tell"), "deep.json": ("[" * 100_000, "Cannot tell|nested"),
@@ -154,7 +156,8 @@ SAME = {
     "no_end.csv": GOOD[:-1], "quoted.csv": re.sub(r"\w+", r'"\g<0>"', GOOD),
     "tabs.tsv": GOOD.replace(",", "\t"), "semicolons.csv": GOOD.replace(",", ";"),
     "last.csv": GOOD.replace("\n", ",\n"),
-    "g.csv.gz": gzip.compress(GOOD.encode()), "x.csv.xz": lzma.compress(GOOD.encode()),
+    "g.csv.gz": gzip.compress(GOOD.encode()), "g.csv": gzip.compress(GOOD.encode()),
+    "g.jsonl": gzip.compress(LINES.encode()), "x.csv.xz": lzma.compress(GOOD.encode()),
     "bom.jsonl": "\ufeff" + LINES, "crlf.jsonl": LINES.replace("\n", "\r\n"),
     "blank.jsonl": LINES.replace("\n", "\n\n") + " \n", "list.json": f"[{LINES[:-1]}]".replace("\n", ","),
     "twice.jsonl": LINES.replace('{"model"', '{"model": 7, "model"'),
@@ -174,6 +177,13 @@ def test_names_of_100_000_letters(tmp_path):
     name = "x" * 10**5
     kind, items = verdict(write(tmp_path / "t.csv", GOOD.replace("bb", name)))
     assert kind == "right" and name in set(items["model"])
+
+
+def test_names_of_files_that_are_no_text(tmp_path):
+    for name in (b"a.csv", b"b\xff.csv"):
+        with open(os.path.join(os.fsencode(tmp_path), name), "w") as file:
+            file.write("item,score\n" + "".join(f"{i},{len(name) * i % 7}\n" for i in range(9)))
+    assert set(read_with_notes(tmp_path).items["model"]) == {"a", "b\\xff"}
 
 
 def test_places_that_are_no_files(tmp_path, walked):
@@ -285,7 +295,7 @@ def walk_logs(folder, tmp_path, walked, most):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("folder", LOGS)
+@pytest.mark.parametrize("folder", one_in(3, LOGS))
 def test_damaged_logs(folder, tmp_path, walked):
     walk_logs(folder, tmp_path, walked, most=4)
 

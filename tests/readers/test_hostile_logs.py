@@ -191,8 +191,8 @@ def test_folder_of_tables(tmp_path):
     ],
 )
 def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, names):
-    text = b"item;score\n1;1\n2;0\n"
-    for file in files:
+    for i, file in enumerate(files):
+        text = f"item;score\n1;1\n2;{i}\n".encode()
         write(tmp_path / file, gzip.compress(text) if file.endswith("gz") else text)
     read = read_with_notes(tmp_path)
     assert sorted(set(read.items["model"])) == names and len(read.items) == 2 * len(files)
@@ -266,7 +266,7 @@ def test_repeats_of_items_whose_ids_start_again_in_every_topic(written):
     for options in ({}, {"cluster": "item"}):
         items = read_with_notes(path, **options).items
         assert items["item"].tolist() == [1, 1, 1, 1]
-        assert items["cluster"].tolist() == ["x/1", "x/1", "y/1", "y/1"]
+        assert items["cluster"].tolist() == ["x / 1", "x / 1", "y / 1", "y / 1"]
     # Clusters may hold several repeated items, and a run may be the model: then it is asked.
     assert read_with_notes(path, cluster="page").items["cluster"].tolist() == list("ppqq")
     path.write_text("task,item,run,score\nx,1,gpt,1\nx,1,llama,0\n")

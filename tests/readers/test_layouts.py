@@ -209,6 +209,26 @@ def test_a_table_and_its_parts_in_files_are_the_same_items(tmp_path):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("copy", ["r.csv.gz", "r (1).csv", "r - Copy.csv", "link.csv"])
+def test_copies_and_links_are_no_models(tmp_path, copy):
+    table = pd.DataFrame({"item": range(9), "score": np.arange(9) % 2})
+    table.to_csv(tmp_path / "r.csv", index=False)
+    table.to_csv(tmp_path / "equal.csv", index=False)
+    assert read_items(tmp_path)["model"].nunique() == 2
+    if copy == "link.csv":
+        (tmp_path / copy).symlink_to(tmp_path / "r.csv")
+    else:
+        table.to_csv(tmp_path / copy, index=False)
+    assert "hold the same rows, and by its name one is a copy." in str(refusal(tmp_path))
+
+
+def test_rows_of_two_files_are_not_paired_by_number(saved):
+    wide = pd.DataFrame({"gpt-4o": [1, 0, 1], "claude-3": [1, 1, 0]})
+    paths = [saved(wide, "a.csv"), saved(wide[::-1], "b.csv")]
+    assert "no ids of items, and rows of several files are not paired" in str(refusal(paths))
+    assert read_items(paths[0])["item"].tolist() == [1, 2, 3] * 2
+
+
 def test_versions_of_a_model_in_files_of_their_own_are_models(tmp_path):
     for name, scores in (("v1", "10"), ("v2", "11")):
         rows = "".join(f"gpt,{i},{score}\n" for i, score in enumerate(scores))
@@ -287,13 +307,17 @@ def test_lists_in_a_file_are_no_scores(tmp_path):
     assert {"score": "ok"} in refusal(tmp_path / "t.parquet").choices
 
 
-@pytest.mark.parametrize("name", ["mean", "Average", "TOTAL"])
+@pytest.mark.parametrize("name", ["mean", "Average", "TOTAL", "Grand Total", "Avg.", "Mittelwert"])
 def test_a_row_that_sums_up_the_others_is_no_item(saved, name):
     scores = pd.DataFrame({"item": [1, 2, 3], "gpt-4o": [1, 0, 1], "claude-3": [1, 1, 0]})
     total = pd.DataFrame({"item": [name], "gpt-4o": 0.67, "claude-3": 0.66})
     path = saved(pd.concat([scores, total]))
     assert f"row 4: item {name!r} is no item" in str(refusal(path))
     assert read_items(path, skip_bad_lines=True)["score"].tolist() == [1, 0, 1, 1, 1, 0]
+    # One model's mean is a score there is, the other's is 1.
+    graded = {"item": [1, 2, 3, name], "gpt-4o": [0.2, 0.4, 0.6, 0.4], "claude-3": [1, 1, 1, 1]}
+    kept = read_items(saved(pd.DataFrame(graded)), skip_bad_lines=True)
+    assert kept["item"].tolist() == ["1", "2", "3"] * 2
     functions = pd.DataFrame({"model": "m", "item": ["sum", "mean", "f"], "score": [1, 0, 1]})
     assert len(read_items(saved(functions))) == 3
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from reading import message
 
+from skbench import compare_models
 from skbench.readers import read_features, read_items, read_with_notes
 
 LONG = (
@@ -56,6 +57,7 @@ def test_guesses_are_written_down(written):
 
 TWO_TOPICS = "model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"
 BLANK = "task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"
+RESTART = "item ids start again in every topic: items are told apart by topic and id"
 # What a file holds, with what options it is read, some columns of the items (None: there is none)
 # and some notes.
 CASES = {
@@ -66,9 +68,9 @@ CASES = {
          "score: column 'em' (it might be f1: score=)"]),
     "topics of two columns": ("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n",
         {"topic": ["fault", "severity"]},
-        {"topic": None, "severity": [1, 2], "item": ["fog/1/1", "fog/2/1"]}, []),
+        {"topic": None, "severity": [1, 2], "item": [1, 1]}, []),
     "one of two called topic": ("model,topic,level,item,score\na,x,1,1,1\na,x,2,1,0\n",
-        {"topic": ["topic", "level"]}, {"topic": ["x", "x"], "item": ["x/1/1", "x/2/1"]}, []),
+        {"topic": ["topic", "level"]}, {"topic": ["x", "x"], "item": [1, 1]}, []),
     "answered several times": ("model,qid,score\na,1,1\na,1,0\n",
         {"item": "qid", "cluster": "qid"}, {"item": [1, 1], "cluster": [1, 1]}, []),
     "a role's name not played": ("model,item,score,f1\na,1,1,0.5\n", {"score": "f1"},
@@ -92,12 +94,11 @@ CASES = {
     "labels called NA": ("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n", {},
         {"model": ["None"], "topic": ["NA"], "score": [1]}, []),
     "item ids that restart": ("model,topic,item,score\na,x,1,1\na,y,1,0\n", {},
-        {"item": [1, 1]},
-        ["item ids start again in every topic: items are told apart by topic and id"]),
+        {"item": [1, 1]}, [RESTART]),
     "item ids that restart in several": ("model,a,b,item,score\nm,x,1,1,1\nm,x,2,1,0\n",
-        {"topic": ["a", "b"]}, {"item": ["x/1/1", "x/2/1"]}, []),
+        {"topic": ["a", "b"]}, {"item": [1, 1]}, [RESTART]),
     "item ids that restart in another": ("model,topic,area,item,score\nm,x,1,1,1\nm,y,1,1,0\n",
-        {"topic": "area"}, {"item": ["1/x/1", "1/y/1"]}, []),
+        {"topic": "area"}, {"item": [1, 1], "topic_in_file": ["x", "y"]}, [RESTART]),
     "words of a wide file": ("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n", {},
         {"score": [1, 0, 0, 1]}, ["words as scores: 'correct' = 1, 'wrong' = 0"]),
 }  # fmt: skip
@@ -237,6 +238,9 @@ ERRORS = [
     ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
     ("model,topic,shots,item,score\nm,x,0,1,1\n", {"model": "shots", "topic": ["topic", "model"]},
      "Column 'model' cannot be of the topic while 'shots' is the model"),
+    ("id,ada,bob\n1,1,0\n", {"models": []}, "models= is empty. Name the columns of scores"),
+    ("model;item;score;cost\na;1;1.000;0,5\na;2;900;0,4\n", {},
+     "'score' has '1.000', a thousand or a decimal: 'cost' has decimal commas."),
 ]  # fmt: skip
 
 
@@ -288,6 +292,20 @@ def test_score_columns_beside_a_model_column_are_no_models(written):
     assert read_items(wide, models=["a", "b"])["model"].nunique() == 2
 
 
+def test_warns_of_ids_that_need_several_columns_of_topics(written):
+    path = written("model,a,b,item,score\nm,x,1,1,1\nm,x,2,1,0\n")
+    with pytest.warns(UserWarning, match=r"Pass topic=\['a', 'b'\] to functions"):
+        items = read_items(path, topic=["a", "b"])
+    assert (
+        compare_models(
+            pd.concat([items, items.assign(model="n", score=0)]), topic=["a", "b"]
+        ).n_items
+        == 2
+    )
+
+
 def test_small_numbers_may_have_decimal_commas(written):
     text = "model;item;score\na;1;8,5e-09\na;2;0,25\na;3;1E-5\n"
     assert read_items(written(text))["score"].tolist() == [8.5e-9, 0.25, 1e-5]
+    mixed = "model;item;score;cost\na;1;1.000;0,5\na;2;0.125;0,4\n"
+    assert read_items(written(mixed))["score"].tolist() == [1, 0.125]

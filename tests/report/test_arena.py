@@ -131,6 +131,13 @@ def test_blank_winners_and_models_against_themselves_are_left_out(votes, tmp_pat
     assert "2 votes without a winner, or with one model twice" in notes
 
 
+@pytest.mark.parametrize(("column", "cell"), [("winner", "zoe"), ("model_b", None)])
+def test_rows_are_counted_from_1(votes, tmp_path, column, cell):
+    table = votes.assign(winner=votes["model_a"]).head(50)
+    table.loc[6, column] = cell
+    assert " row 7" in " ".join(run(table, tmp_path / "v.csv").stderr.split())
+
+
 def test_clusters_covariates_and_a_picture(votes, tmp_path):
     table = votes.assign(prompt=np.arange(300) // 3, length=np.arange(300) % 7 - 3.0)
     model = BradleyTerry(covariates="length", position=True, ties="davidson")

@@ -77,6 +77,16 @@ def test_baseline_is_stored_only_if_it_passes(files, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
+def test_rows_without_ids_are_paired_in_one_file_only(written):
+    wide = pd.DataFrame({"gpt-4o": [1, 0, 1, 1] * 9, "claude-3": [1, 1, 0, 1] * 9})
+    old, new = written(wide, "old.csv"), written(wide[::-1], "new.csv")
+    names = ["--baseline", "gpt-4o", "--candidate", "claude-3", "--margin", 0.9]
+    assert run(old, old, *names).exit_code == 0
+    refused = run(old, new, *names)
+    assert refused.exit_code == 1
+    assert "rows of two files are not paired by their number" in " ".join(refused.stderr.split())
+
+
 def test_repeated_runs_are_compared_item_by_item(files, written):
     twice = written(pd.concat([pd.read_csv(files["old"])] * 2), "twice.csv")
     repeats = ["--item", "item", "--cluster", "item"]

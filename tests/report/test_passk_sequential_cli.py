@@ -38,6 +38,8 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
         pair = expected.compare("ada", "bob").estimate.value[0]
         assert document["pairs"][0]["value"] == pytest.approx(pair)
     assert run(passk, folder / "counts.csv", "--by", "topic", "--csv").stdout.count("\n") == 5
+    counts.assign(half=counts["item"] // 10).to_csv(folder / "halves.csv", index=False)
+    assert "\nada / 0 / 1 " in run(passk, folder / "halves.csv", "--by", "topic,half").stdout
     text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
     assert text.startswith("| model | pass@3 | low | high |") and " of 8 (" in text
     # Rows that nothing tells apart are runs all the same.
@@ -118,12 +120,51 @@ def test_ids_that_start_again_in_a_second_topic_are_known_by_their_topic(race):
     assert all((topic, item) in state for topic in range(2) for item in range(20))
 
 
+def test_clusters_count_by_their_means_and_one_that_grows_is_refused(race):
+    folder = race[0]
+    rows = pd.read_csv(folder / "all.csv").assign(passage=lambda x: x["item"] // 15)
+    rows[:300].to_csv(folder / "half.csv", index=False)
+    rows.assign(passage=rows["passage"].clip(upper=9)).to_csv(folder / "grown.csv", index=False)
+    rows.to_csv(folder / "whole.csv", index=False)
+    asked = "ada", "bob", "--cluster", "passage", "--state", folder / "state.json", "--json"
+    means = rows.groupby(["passage", "model"])["score"].mean().unstack()
+    both = SequentialComparison()
+    for name, part in (("half.csv", means[:10]), ("whole.csv", means[10:])):
+        document = json.loads(run(sequential, folder / name, *asked).stdout)
+        expected = both.update(part["ada"], part["bob"], items=part.index)
+        assert document["n_items"] == expected.n_items
+        assert document["pairs"][0]["low"] == pytest.approx(expected.low)
+        wrong = run(sequential, folder / "grown.csv", *asked)
+        words = "first is item 9: .* Items are clusters here" if name == "half.csv" else "not among"
+        assert wrong.exit_code == 1 and re.search(words, wrong.stderr)
+
+
+def test_a_state_goes_on_with_the_models_that_it_names(race):
+    folder = race[0]
+    rows = pd.read_csv(folder / "all.csv").assign(score=1)
+    rows.to_csv(folder / "alike.csv", index=False)
+    for name in ("bare1.csv", "bare2.csv"):  # a file's name is no model's
+        rows[::2].drop(columns="model").to_csv(folder / name, index=False)
+    goal = "--target", 0.5
+    for first, second, code in [
+        (["alike.csv", "ada", *goal], ["alike.csv", "bob", *goal], 1),
+        (["alike.csv", "ada", "bob"], ["alike.csv", "bob", "ada"], 1),
+        (["bare1.csv", *goal], ["bare2.csv", *goal], 0),
+    ]:
+        state = "--state", folder / f"{len(first)}{code}.json"
+        for (name, *asked), exit_code in ((first, {0, 4}), (second, {code})):
+            result = run(sequential, folder / name, *asked, *state)
+            assert result.exit_code in exit_code
+        assert ("was made with name" in result.stderr) == code
+
+
 def test_sequential_of_one_model_and_mistakes(race):
     folder = race[0]
     result = run(sequential, folder / "all.csv", "ada", "--target", 0.5, "--markdown")
     assert result.exit_code == 0 and "| ada | above | 300 |" in result.stdout
     for arguments, code, words in [
         (["ada"], 2, "Name two models"),
+        (["--target", 0.5], 1, "name one or two of the models"),
         (["ada", "bob", "--target", 0.5], 2, "--target is for one model"),
         (["ada", "bob", "--margin", 1], 1, "margin must be strictly between 0 and 1"),
     ]:

@@ -8,6 +8,25 @@ from skbench.report.leaderboard import leaderboard
 from skbench.report.report import report
 
 
+def test_clusters_that_start_again_in_every_topic_are_told(written):
+    rows = [f"{m},{t},{t}{i},{i // 3},{i % 2}" for m in "ab" for t in "xyz" for i in range(9)]
+    path = written("\n".join(["model,topic,item,passage,score", *rows]))
+    result = CliRunner().invoke(compare, [str(path), "--cluster", "passage"])
+    assert "3 clusters hold items of several topics: each is one cluster" in result.stderr
+
+
+def test_files_that_name_topics_by_other_columns_are_refused(tmp_path):
+    for name, rows in {
+        "a": "subject,topic,item,score\ns,t,1,1\n",
+        "b": "subject,item,score\ns,1,1\n",
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(rows)
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    for files, words in ((paths, "known by subject, topic in"), ([tmp_path], "not have the same")):
+        result = CliRunner().invoke(compare, [*map(str, files), "--by", "subject"])
+        assert result.exit_code == 1 and words in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize("command", [compare, leaderboard, report])
 @pytest.mark.parametrize("column", ["model", "system"])
 def test_models_are_no_topics(written, command, column):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from walks import one_in
 
 import skbench
 from skbench.report.wording import in_options
@@ -205,7 +206,7 @@ def without_data(text):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("line", COMMAND_LINES)
+@pytest.mark.parametrize("line", one_in(3, COMMAND_LINES))
 def test_each_speaks_its_own_language(line, folder, monkeypatch):
     monkeypatch.chdir(folder)
     of_python, warn = [], warnings.warn

@@ -84,6 +84,8 @@ def test_groups_without_a_denominator_are_left_out_by_name(metric, kept):
 
 REFUSED = {
     "words on one side": (["yes", "no"], [1, 0], ["a", "b"], {}),
+    "another case": (["yes", "no"], ["Yes", "no"], ["a", "b"], {}),
+    "other blanks": (["not ok", "ok", "ok "], ["not ok", "ok", "ok"], ["a", "b", "b"], {}),
     "scores for labels": ([1, 0], [0.7, 0.2], ["a", "b"], {}),
     "words for scores": ([1, 0], ["x", "y"], ["a", "b"], {"metric": "auc"}),
     "no such label": (["x", "y"], ["x", "y"], ["a", "b"], {"metric": "tpr"}),

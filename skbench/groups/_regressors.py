@@ -219,7 +219,8 @@ def precision_weights(sigma2):
     noisy = sigma2 > 0
     if not noisy.any():
         return np.ones_like(sigma2)
-    weights = 1 / np.maximum(sigma2, sigma2[noisy].min())
+    least = sigma2[noisy].min()
+    weights = least / np.maximum(sigma2, least)  # 1 / sigma2 may overflow
     return weights / weights.mean()
 
 

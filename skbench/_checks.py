@@ -286,6 +286,15 @@ def numbers_by_topic(what, values):
     return pd.Series(numbers, given.index)
 
 
+def refuse_unknown_topics(names, topics):
+    """Refuse topics of a population that none of the items has."""
+    unknown = [name for name in names if name not in topics]
+    if unknown:
+        raise ValueError(
+            f"population names topic {plain(unknown[0])!r}, of which nothing is known."
+        )
+
+
 def are_counts(z, n):
     """Whether every `z * n` is a whole number of successes: binary scores."""
     if n is None or np.any((z < 0) | (z > 1)):

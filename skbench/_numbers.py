@@ -4,12 +4,15 @@ Numbers are 0.000, never .000 or -0.000. What a name has of control characters i
 """
 
 import math
+import re
 
 # Characters that move the cursor, color, ring, delete, turn the direction of the text, or that
 # XML and UTF-8 may not hold.
 _CONTROLS = [*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F)]
 _CONTROLS += [*range(0x2066, 0x206A), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
 _SHOWN = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS}
+# Backslashes that would read as part of an escape.
+_BEFORE = re.compile(rf"\\+(?=x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|[{''.join(map(chr, _CONTROLS))}])")
 
 
 def visible(text):
@@ -19,6 +22,11 @@ def visible(text):
     a\\x1b[31mb
     """
     return str(text).translate(_SHOWN)
+
+
+def escaped(text):
+    """The same for programs: texts that differ stay so, as backslashes before escapes double."""
+    return visible(_BEFORE.sub(lambda found: 2 * found[0], text))
 
 
 def number(value, form):

@@ -116,7 +116,8 @@ def full_disk(monkeypatch):
 
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_a_full_disk_leaves_the_old_file(kind, tables, tmp_path, full_disk, monkeypatch):
-    path = target = tmp_path / ("out.svg" if kind == "picture" else "out.csv")
+    suffix = {"picture": "svg", "page": "html", "table of a page": "html"}.get(kind, "csv")
+    path = target = tmp_path / f"out.{suffix}"
     if kind == "table of a page":
         target = tmp_path / "out.groups.csv"
         monkeypatch.setattr(page, "_MOST_ROWS", (1,))

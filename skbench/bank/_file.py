@@ -19,7 +19,7 @@ def write_bank(bank, path):
     import pyarrow.parquet as pq
 
     columns = {
-        **{role: [plain(name) for name in bank.items_[role]] for role in _LABELS},
+        **{role: _kept(role, bank.items_[role], _in_parquet) for role in _LABELS},
         "easiness": bank.easiness_,
         "n_answers": bank.n_answers_,
     }
@@ -30,7 +30,7 @@ def write_bank(bank, path):
         columns[f"score {j}"] = pa.array(np.where(gaps, 0, column), mask=gaps).cast(kind)
     told = {
         "format": _FORMAT,
-        "models": [plain(name) for name in bank.models_],
+        "models": _kept("model", bank.models_, _in_json),
         "ability": bank.ability_.tolist(),
         "binary": bank.binary_,
         "n_components": bank.n_components,
@@ -39,6 +39,36 @@ def write_bank(bank, path):
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(told)})
     with whole_file(path) as file:
         pq.write_table(table, file)
+
+
+def _kept(role, labels, stored):
+    """Labels that a file gives back as they are: `stored` says what it makes of them."""
+    import pyarrow as pa
+
+    def come_back(names):
+        try:
+            return stored(names) == names
+        except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
+            return False
+
+    labels = [plain(name) for name in labels]
+    if not come_back(labels):
+        bad = next((name for name in labels if not come_back([name])), labels[0])
+        raise ValueError(
+            f"{role} {bad!r} cannot be saved in a bank as it is. Make the {role}s text, or whole "
+            "numbers below 2**63, and fit it again."
+        )
+    return labels
+
+
+def _in_parquet(labels):
+    import pyarrow as pa
+
+    return pa.array(labels).to_pylist()
+
+
+def _in_json(labels):
+    return json.loads(json.dumps(labels))
 
 
 def _narrowest(bank):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import numbers_by_topic, plain
+from skbench._checks import numbers_by_topic, plain, refuse_unknown_topics
 from skbench.bank._rows import (
     positions_and_topics,
     refuse_strangers,
@@ -48,7 +48,7 @@ def population_of(estimator, population):
     if hasattr(population, "columns"):
         return _from_items(estimator, population, topics)
     sizes = numbers_by_topic("population", population)
-    _refuse_unknown(sizes.index, topics)
+    refuse_unknown_topics(sizes.index, topics)
     sizes = sizes.reindex(topics, fill_value=0).to_numpy()
     in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
     beyond = sizes - in_bank
@@ -68,13 +68,6 @@ def population_of(estimator, population):
     return Population(whole, beyond, bank.topic_codes_, topics)
 
 
-def _refuse_unknown(names, topics):
-    """Refuse topics that neither the bank nor the items asked have."""
-    unknown = [name for name in names if name not in topics]
-    if unknown:
-        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
-
-
 def _from_items(estimator, items, topics):
     """The `Population` of a table of items."""
     items = rows_of(items, "population", estimator.item, estimator.topic)
@@ -84,7 +77,7 @@ def _from_items(estimator, items, topics):
     position, code, new = positions_and_topics(
         estimator.bank, items, estimator.topic, estimator.item
     )
-    _refuse_unknown(new, topics)
+    refuse_unknown_topics(new, topics)
     ids, beyond = items[estimator.item].to_numpy(), position < 0
     if beyond.all():
         refuse_strangers(estimator.bank, ids, "population", "")

@@ -23,7 +23,10 @@ def item_ids(items, given, start, size):
         raise TypeError(f"items must be a sequence of ids, got {items!r:.40}.")
     ids = items.set_index(list(items)).index if isinstance(items, pd.DataFrame) else items
     ids = [ids] if isinstance(ids, str) else ids
-    ids = ids if isinstance(ids, pd.Index) else pd.Index(one_column("items", ids))
+    if not isinstance(ids, pd.Index):
+        ids = one_column("items", ids)
+        # Not all that pandas would make text of can be.
+        ids = pd.Index(ids, dtype=object if ids.dtype == object else None)
     if len(ids) != size:
         raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
     if size:

@@ -10,7 +10,7 @@ from functools import cache
 
 import pandas as pd
 
-from skbench._checks import listed
+from skbench._checks import listed, plain
 from skbench._undecided import Undecided
 
 # In order of preference; compared in lower case with punctuation as underscores.
@@ -222,8 +222,9 @@ def check_model(name, models):
 
 def did_you_mean(name, names):
     """A question where one of the names is much like this one; else nothing."""
-    alike = difflib.get_close_matches(str(name), map(str, names), n=1)
-    return f" Did you mean {alike[0]!r}?" if alike else ""
+    by_text = {str(known): plain(known) for known in names}
+    alike = difflib.get_close_matches(str(name), by_text, n=1)
+    return f" Did you mean {by_text[alike[0]]!r}?" if alike else ""
 
 
 _WHOLE = r"^0*([0-9]+)(\.0+)?$"

@@ -111,6 +111,16 @@ def kinds_of_features(features):
     return (names_of(features), None) if are_names else ([], features)
 
 
+def one_below_the_other(frames, labels):
+    """Rows of several tables, their labels of one type: 4, 4.0 and "4" are alike."""
+    labels = set(labels).intersection(*frames)
+    # As floats, integers of two types would be rounded.
+    differ = [name for name in labels if len({frame[name].dtype for frame in frames}) > 1]
+    frames = [frame.astype(dict.fromkeys(differ, object)) for frame in frames]
+    both = pd.concat(frames, ignore_index=True)
+    return both.assign(**{name: of_one_type(both[name]) for name in labels})
+
+
 def check_cluster_weight(cluster_weight, cluster):
     """Refuse a weight of clusters where there are none."""
     if cluster is None and cluster_weight == "cluster":

@@ -5,7 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, numbers_by_topic, plain, require_columns
+from skbench._checks import (
+    listed,
+    numbers_by_topic,
+    plain,
+    refuse_unknown_topics,
+    require_columns,
+)
 from skbench._warnings import warn
 from skbench.items.ranges import bounds_of, scale_in_words
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected, with_item_key
@@ -199,6 +205,7 @@ def _sizes_of(groups, population):
             "number for each, as a dict or Series by topic."
         )
     sizes = numbers_by_topic("population", population)
+    refuse_unknown_topics(sizes.index, groups)
     lacking = groups[~groups.isin(sizes.index)]
     if len(lacking):
         raise ValueError(f"population has no number for {plain(lacking[0])!r}.")

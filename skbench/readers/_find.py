@@ -11,6 +11,7 @@ from skbench.readers.loading import READABLE, TABLES, kind_of
 
 _OTHER = "no results that are known"
 _NO_FILE = "pipes, devices, or links to files that are not there"
+NOTHING = ("empty", _OTHER, _NO_FILE)
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
 # A string without an end is one token, too: a search from each quote in it would not end.
 _TOKEN = re.compile(rb'(?s)"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(\s*:)?|\\?\Z)|[{}\[\]]')
@@ -43,14 +44,15 @@ def find(paths, only=None):
                 raise ValueError(_refusal(path, kind))
             found.setdefault(kind, []).append(path)
             continue
-        for file in _files(path):
+        for file in files_of(path):
             kind = recognize(file)
             kind = "empty" if kind == "table" and _has_no_rows(file) else kind
             (found if kind in TITLES else ignored).setdefault(kind, []).append(file)
     return {kind: list(dict.fromkeys(files)) for kind, files in found.items()}, _in_words(ignored)
 
 
-def _files(folder):
+def files_of(folder):
+    """All files in a folder and those below it, but for hidden ones."""
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(place, name) for name in sorted(names) if not name.startswith("."))
@@ -81,7 +83,7 @@ def _in_words(ignored):
         f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
         f"{listed([file.name for file in files], most=4)}"
         for kind, files in ignored.items()
-        if kind in ("empty", _OTHER, _NO_FILE)
+        if kind in NOTHING
     ]
 
 

@@ -9,11 +9,12 @@ from skbench.report.formats import format_options, show_estimates
 from skbench.report.leaderboard import board_table, ranking_picture
 from skbench.report.loaded_later import headline, tables, understanding
 from skbench.report.options import Names, choice_option, level_option, plot_option
+from skbench.report.paths import Input
 from skbench.report.terminal import in_one_line, save_picture, say, working
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @click.option("--model-a", help="Column of the first model of a vote.  [model_a]")
 @click.option("--model-b", help="Column of the second.  [model_b]")
 @click.option("--winner", help="Column of the winner.  [winner]")

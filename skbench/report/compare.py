@@ -9,14 +9,15 @@ from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import pasts, reading, tables, understanding
 from skbench.report.options import Names, choice_option, model_options, population_option
+from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, in_one_line, working
 from skbench.report.writers import print_whole
 
 
 @click.command()
-@click.argument("file")
-@click.argument("a", required=False)
+@click.argument("file", type=Input())
+@click.argument("a", type=Input(), required=False)
 @click.argument("b", required=False)
 @click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
 @model_options
@@ -45,7 +46,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             learned = pasts.learn(past, bank, rows, file, by, options, known_range)
             limits = {
                 "bounds": known_range,
-                "population": reading.population_of(asked, rows.items, learned is not None),
+                "population": reading.population_of(asked, rows.items, by, learned is not None),
             }
             settings = a, b, confidence_level, adjust, columns, missing, limits
             result = _compared(rows.items, learned, *settings)
@@ -67,7 +68,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
 
 def _read(file, a, b, by, roles, missing):
     """Rows, columns, and which two models: of one file, or one of each of two files."""
-    import pandas as pd
+    from skbench.items.rows import one_below_the_other
 
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
@@ -89,10 +90,10 @@ def _read(file, a, b, by, roles, missing):
         names = [f"{names[0]} ({path})" for path in (file, a)]
     sides = list(map(reading.with_models, (first, second), names))
     blanks = [rows.blank for rows in sides if rows.blank is not None]
-    both = first._replace(
-        items=pd.concat([rows.items for rows in sides], ignore_index=True),
-        blank=pd.concat(blanks, ignore_index=True) if blanks else None,
-    )
+    frames = [*(rows.items for rows in sides), *blanks]
+    rows, n = one_below_the_other(frames, [*first.key, "cluster"]), sum(map(len, frames[:2]))
+    blank = rows[n:].drop(columns="score") if blanks else None
+    both = first._replace(items=rows[:n].copy(), blank=blank)
     return reading.with_missing(both, missing), columns, *names
 
 

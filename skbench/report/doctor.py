@@ -5,6 +5,7 @@ import click
 from skbench.report.formats import form_option, print_json
 from skbench.report.loaded_later import reading, understanding
 from skbench.report.options import Names, reading_options
+from skbench.report.paths import Input
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.writers import print_grid
@@ -14,7 +15,7 @@ _LONGEST_EXAMPLE = 30  # letters
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", type=Input(), nargs=-1, required=True)
 @click.option("--by", type=Names(), help="Topic column(s).")
 @reading_options
 @form_option("json")

@@ -14,6 +14,7 @@ from skbench.report.options import (
     plot_option,
     seed_option,
 )
+from skbench.report.paths import Input
 from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
 from skbench.report.wording import METHODS
 
@@ -27,7 +28,7 @@ _READING = "model models score item cluster rename format filter skip_bad_lines"
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
 @model_options
 @features_option

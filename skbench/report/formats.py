@@ -8,7 +8,7 @@ import math
 import click
 
 from skbench import __version__
-from skbench._numbers import visible
+from skbench._numbers import escaped
 from skbench.report.terminal import print_notes
 from skbench.report.writers import as_latex, as_markdown, print_whole
 
@@ -103,7 +103,7 @@ def as_csv(frame, is_safe):
 
     def written(cell):
         text = " ".join(cell) if isinstance(cell, list) else cell
-        text = visible(text) if isinstance(text, str) else text
+        text = escaped(text) if isinstance(text, str) else text
         return f"'{text}" if is_safe and isinstance(text, str) and _is_run(text) else text
 
     frame = frame.map(written).rename(columns=written)

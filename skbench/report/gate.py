@@ -1,6 +1,7 @@
 """`skbench gate`: may the new results take the place of the old ones?"""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -12,23 +13,25 @@ from skbench.report.options import (
     Share,
     bounds_option,
     choice_option,
-    file_option,
     in_unit,
     level_option,
     past_options,
     population_option,
     reading_options,
 )
+from skbench.report.paths import Input, file_option
 from skbench.report.table import Table
 from skbench.report.terminal import DataError, in_one_line, say, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
-_KEPT = ("model", "topic", "item", "cluster", "score")
+# The last column of a baseline that was stored here, by what its clusters are: a column or items.
+_STORED = {name: f"skbench_baseline_{name}" for name in ("cluster", "item", None)}
+_ROLES = ("model", "item", "score", "cluster", "repeat")
 
 
 @click.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", type=Input())
+@click.argument("new", type=Input())
 @click.option("--margin", type=Share(0), required=True, help="Tolerated loss, above 0, such as 3%.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
@@ -60,13 +63,13 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
     Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
     """
     with in_one_line():
-        result, rows = _decided(old, new, margin, options)
+        result, rows = _decided(old, new, margin, options.copy())
         outcome = result.verdict
         if outcome == "undecided" and undecided is not None:
             outcome = undecided
             say(f"undecided: taken as {undecided} (--undecided {undecided})")
         if save_baseline and outcome == "pass":
-            _store(rows, save_baseline)
+            _store(rows, options["by"], save_baseline)
         if form == "markdown":
             print_data(result.to_markdown())
         else:
@@ -97,8 +100,9 @@ def _document(result):
 
 
 def _decided(old, new, margin, options):
-    """The result, and the item rows of the candidate."""
+    """The result, and the `ItemRows` of the candidate."""
     from skbench import gate as decide
+    from skbench.items.rows import one_below_the_other
 
     names = [options.pop("baseline"), options.pop("candidate")]
     settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
@@ -113,16 +117,13 @@ def _decided(old, new, margin, options):
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns((old, new), (rows_old, rows_new), by)
-    import pandas as pd
-
-    items = pd.concat(
-        [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
-    )
+    both = rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)
+    items = one_below_the_other(both, [*rows_new.key, "cluster"])
     both = rows_new._replace(items=items)
     settings["bounds"] = known_range = reading.score_range(both, bounds)
     if not settings["relative"]:
         margin = in_unit(margin, known_range, "--margin")
-    settings["population"] = reading.population_of(asked, items, with_past)
+    settings["population"] = reading.population_of(asked, items, by, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
         items = pasts.as_banks_take(items, by)
@@ -134,13 +135,14 @@ def _decided(old, new, margin, options):
         result = decide(
             items, baseline, candidate, margin, **settings, **columns, confidence_level=level
         )
-    return result, rows_new.items
+    return result, rows_new
 
 
 def _one_model(file, name, by, roles):
     """Name and `ItemRows` of the one model of a file, or of the one that was named."""
     from skbench.items.roles import check_model
 
+    by, roles = _as_stored(file, by, roles)
     rows = reading.named_after(reading.read_rows(file, by, roles), file)
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
@@ -166,8 +168,35 @@ def _columns(files, sides, by):
     return columns | {"cluster": cluster}
 
 
-def _store(rows, path):
-    """Write a baseline that `skbench gate` reads again."""
-    kept = [name for name in _KEPT if name in rows]
-    write_whole(path, quoted(rows[kept]))
+def _as_stored(file, by, roles):
+    """Topics and roles as typed; of a stored baseline, as it has them, whatever NEW is like."""
+    header = ""
+    if file.endswith(".csv") and Path(file).is_file():
+        with Path(file).open(errors="replace") as lines:
+            header = lines.readline().rstrip()
+    for cluster, column in _STORED.items():
+        if header.endswith(f'"{column}"'):
+            own = {name: name for name in _ROLES[:3]} | {"cluster": cluster, "rename": ()}
+            return _stored_topics(by), {name: own.get(name) for name in roles}
+    return by, roles
+
+
+def _stored_topics(by):
+    """Names of topic columns in a baseline: one has its own, unless another role has that."""
+    return by and [name if len(by) > 1 or name not in _ROLES else "topic" for name in by]
+
+
+def _store(rows, by, path):
+    """Write a baseline that `skbench gate` reads again with the options that NEW took."""
+    from skbench._checks import as_text
+
+    items, cluster = rows.items, reading.cluster_name(rows)
+    by = _stored_topics(by or [rows.columns.get("topic", "topic")])
+    items = items if len(by) > 1 else items.rename(columns={"topic": by[0]})
+    key = [name for name in ("model", *by, "topic_in_file", "item") if name in items]
+    stored = items[[*key, *(["cluster"] if cluster == "cluster" else [])]]
+    stored = stored.astype(object).map(as_text).assign(score=items["score"])
+    if cluster == "item" and "repeat" not in key:
+        stored["repeat"] = items.groupby(key).cumcount() + 1
+    write_whole(path, quoted(stored.assign(**{_STORED[cluster]: 1})))
     say(f"baseline: {path}")

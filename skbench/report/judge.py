@@ -5,15 +5,16 @@ import click
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import card_of, judging, labeled_rows
 from skbench.report.options import Names, bounds_option, level_option, seed_option
+from skbench.report.paths import Input
 from skbench.report.terminal import in_one_line, working
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @click.option("--judge", required=True, help="Column of the autorater; several for --card.")
 @click.option("--human", required=True, help="Column of human labels, blank where there is none.")
 @click.option("--by", type=Names(), help="Column(s) of groups: correct each by itself.")
-@click.option("--labels", help="A second file that has the human labels.")
+@click.option("--labels", type=Input(), help="A second file that has the human labels.")
 @click.option("--id", "ids", type=Names(), help="Column(s) by which to join it.")
 @click.option("--cluster", help="Column of clusters: answers in one are not independent.")
 @click.option("--event", help="The verdict and label that counts, where there are others than yes.")

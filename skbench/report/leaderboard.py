@@ -8,6 +8,7 @@ from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import pasts, rank_scores, reading, tables, understanding
 from skbench.report.options import Names, model_options, plot_option, population_option
+from skbench.report.paths import Input
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
 
@@ -15,7 +16,7 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @click.option("--topics", type=Names(), help="Topic column(s), whose means then count equally.")
 @model_options
 @click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
@@ -64,7 +65,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         known_range = reading.score_range(rows, bounds)
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, topics, options, known_range)
-            population = reading.population_of(asked, rows.items, learned is not None)
+            population = reading.population_of(asked, rows.items, topics, learned is not None)
             settings = confidence_level, missing, known_range, population
             board, items, columns = _ranked(rows.items, columns, learned, *settings)
         board = replace(board, estimate=reading.within_scores(board.estimate, known_range))

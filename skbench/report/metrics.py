@@ -6,13 +6,14 @@ from skbench.report.estimate import save_plot
 from skbench.report.formats import format_options, show
 from skbench.report.loaded_later import metrics_by_group
 from skbench.report.options import Names, level_option, plot_option, seed_option
+from skbench.report.paths import Input
 from skbench.report.terminal import in_one_line, working
 
 _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @click.option("--truth", help="Column of true labels.")
 @click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
 @click.option("--by", type=Names(), help="Column(s) of groups; several are crossed.")

@@ -1,12 +1,11 @@
 """Options that several commands share."""
 
 import math
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from skbench.report.paths import Input, file_option
 from skbench.report.terminal import MOST_NOTES, MOST_ROWS, DataError
 
 _MOST_ITEMS = 1e15  # whose whole numbers are exact
@@ -30,39 +29,6 @@ def choice_option(name, help_text, *choices):
     """An option with these choices, of which the first is the default."""
     kind = click.Choice(choices)
     return click.option(name, type=kind, default=choices[0], show_default=True, help=help_text)
-
-
-class Output(click.ParamType):
-    """A file to write: where it cannot be, that is said before anything is computed."""
-
-    name = "file"
-
-    def __init__(self, suffixes=()):
-        self.suffixes = suffixes
-
-    def convert(self, value, param, ctx):
-        """The path as it was typed."""
-        if not value or "\0" in value:
-            self.fail(f"{value!r} is no name of a file.", param, ctx)
-        folder, wrong = Path(os.path.realpath(value)).parent, None
-        is_there = os.path.exists(value)  # of /dev/stdout, the real path may not be
-        if os.path.isdir(value):
-            wrong = "it is a folder. Name a file in it."
-        elif not is_there and not folder.is_dir():
-            wrong = f"there is no folder {str(folder)!r}. Make it first, or name another."
-        elif not os.access(value if is_there else folder, os.W_OK):
-            what = "file" if is_there else f"folder {str(folder)!r}"
-            wrong = f"the {what} cannot be written to. Name another."
-        if wrong is not None:
-            raise DataError(f"{param.opts[-1]} {value}: {wrong}")
-        if self.suffixes and Path(value).suffix not in self.suffixes:
-            self.fail(f"{value!r} does not end in {', '.join(filter(None, self.suffixes))}.")
-        return value
-
-
-def file_option(name, help_text, metavar=None, suffixes=()):
-    """An option that names a file to write, which ends in one of these."""
-    return click.option(name, type=Output(suffixes), metavar=metavar, help=help_text)
 
 
 def number_option(name, help_text, kind=None, default=None):
@@ -192,7 +158,7 @@ population_option = click.option(
     help="Number of items of the benchmark, of which FILE has some; TOPIC=N for each topic.",
 )
 features_option = click.option(
-    "--features", help="Columns to predict from (a,b,c), or a file with such columns."
+    "--features", type=Input(), help="Columns to predict from (a,b,c), or a file with such columns."
 )
 SEEDS = click.IntRange(0, 2**63 - 1)
 seed_option = number_option("--seed", None, SEEDS, 0)
@@ -208,12 +174,15 @@ _MISSING = choice_option(
 _PAST = (
     click.option(
         "--past",
+        type=Input(),
         multiple=True,
         metavar="PATH",
         help="Results of earlier models on the benchmark's items: a file or folder in any format "
         "that is read; may be given several times.",
     ),
-    click.option("--bank", metavar="FILE", help="In place of --past: what ItemBank.save wrote."),
+    click.option(
+        "--bank", type=Input(), metavar="FILE", help="In place of --past: what ItemBank.save wrote."
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from skbench.containers import LISTED
 from skbench.report import items_page, tables
 from skbench.report.formats import as_csv
 from skbench.report.headline import facts, headline
+from skbench.report.paths import check_beside
 from skbench.report.sections import GROUP_COLUMNS, ranking
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, say
@@ -34,6 +35,8 @@ def write(path, findings, about, verdicts):
     text, left_out = rendered(findings, about, verdicts, real.stem)
     if left_out and os.path.exists(path) and not real.is_file():
         raise DataError(f"The page cannot hold all {' and '.join(left_out)}: name a regular file.")
+    for name in left_out:
+        check_beside(real.with_name(_beside(real.stem, name)))
     for name, table in left_out.items():
         beside = _beside(real.stem, name)
         write_whole(real.with_name(beside), as_csv(table, is_safe=True))

@@ -5,6 +5,7 @@ import click
 from skbench.report.formats import format_options, show
 from skbench.report.loaded_later import reading, tables
 from skbench.report.options import Names, level_option, number_option, reading_options
+from skbench.report.paths import Input
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, command_with, in_one_line, say
 
@@ -12,7 +13,7 @@ _FLAKY_SHOWN = 10
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @number_option("-k", "Answers taken.", default=3)
 @click.option("--all", "all_of_them", is_flag=True, help="All k must be right: pass^k.")
 @click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")

@@ -10,13 +10,13 @@ from skbench.report.options import (
     SEEDS,
     Percent,
     Share,
-    file_option,
     in_unit,
     level_option,
     number_option,
     past_options,
     reading_options,
 )
+from skbench.report.paths import Input, file_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
@@ -27,7 +27,7 @@ _SIGNED = Share(-1, 1, closed=True)
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", type=Input(), required=False)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @number_option("--effect", "True difference worth finding, 0.03 or 3%: how many items?", Share())
@@ -51,7 +51,7 @@ _SIGNED = Share(-1, 1, closed=True)
     "--half-width", "With --past: of a new model's interval.  [default: 0.02]", _POSITIVE
 )
 @number_option("--choose", "With --past: items to choose for it.")
-@file_option("--output", "With --choose: CSV file to write them to.")
+@file_option("--output", "With --choose: CSV file to write them to.", suffixes=("", ".csv"))
 @number_option("--seed", "With --past: of the items.  [default: 0]", SEEDS)
 @form_option("json")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):

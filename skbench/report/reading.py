@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import check_within, listed
+from skbench._checks import check_within, listed, refuse_unknown_topics
 from skbench._warnings import warn
 from skbench.items import ranges
 from skbench.items.roles import check_exist, check_model, columns_of
+from skbench.items.rows import group_labels, joined
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
-from skbench.readers.loading import readable
+from skbench.readers.loading import COMPRESSIONS, TABLES, readable
 from skbench.report.terminal import DataError, command_with, say
 from skbench.report.understanding import answer_key, in_lines, understood
 
-_TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
 NO_SPREAD = (
     "Each group has one score or one cluster, or scores that are all alike, so nothing tells how "
@@ -183,7 +183,7 @@ def models_table(items, columns, known_range=None, population=None):
     return table.with_population(population)
 
 
-def population_of(asked, items, past=False):
+def population_of(asked, items, by, past=False):
     """What --population says: a number, one for each topic as a dict, or None."""
     if not asked:
         return None
@@ -194,9 +194,13 @@ def population_of(asked, items, past=False):
         return sizes[None]
     if None in sizes or len(sizes) < len(asked):
         raise DataError("--population takes one number, or TOPIC=N once for each topic.")
-    if "topic" not in items:
+    topics = topic_names(by) or ["topic"]
+    if not set(topics).issubset(items):
         raise DataError("--population names topics, and no column has them: pass --by COLUMN.")
-    return {as_in(items["topic"], topic): n for topic, n in sizes.items()}
+    labels = items[topics].drop_duplicates()
+    known = dict(zip(joined(labels), group_labels(labels, topics), strict=True))
+    refuse_unknown_topics(sizes, known)
+    return {known[topic]: n for topic, n in sizes.items()}
 
 
 def need_columns(items, *names, told="no column"):
@@ -312,7 +316,7 @@ def recommended(seed, by=("model", "topic")):
 
 def find_features(rows, by, asked, population=None):
     """What --features names, a table or columns of the items, or None; says what is not used."""
-    if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
+    if asked is not None and Path(asked).suffix in (*TABLES, *COMPRESSIONS, ".json"):
         features = read_features(asked, rows.columns)
         say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
         return features

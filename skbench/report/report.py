@@ -15,17 +15,17 @@ from skbench.report.options import (
     Names,
     Share,
     features_option,
-    file_option,
     model_options,
     seed_option,
 )
+from skbench.report.paths import Input, file_option
 from skbench.report.terminal import DataError, in_one_line, say, say_now, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", type=Input(), nargs=-1, required=True)
 @click.option(
     "--by",
     type=Names(),
@@ -34,7 +34,7 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @model_options
 @seed_option
 @features_option
-@file_option("--html", "Write one self-contained page.")
+@file_option("--html", "Write one self-contained page.", suffixes=("", ".html", ".htm"))
 @file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
 @form_option("json", "markdown", "latex")
 @click.option(

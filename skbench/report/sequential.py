@@ -9,11 +9,11 @@ from skbench.report.loaded_later import reading
 from skbench.report.options import (
     Share,
     bounds_option,
-    file_option,
     in_unit,
     level_option,
     reading_options,
 )
+from skbench.report.paths import Input, file_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
@@ -22,7 +22,7 @@ _CLUSTERS = " Items are clusters here, counted by their means: write each to the
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=Input())
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @click.option("--target", type=Share(), help="One model: is its mean above or below?")

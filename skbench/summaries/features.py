@@ -4,7 +4,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.items.rows import collected, group_labels
+from skbench.items.rows import collected, group_labels, one_below_the_other
 
 
 def item_texts(frame, by, names, labels):
@@ -66,7 +66,9 @@ def _joined(X, table, by):
             f"The table of features has two rows for {_key(table, keys, repeated)}. "
             "Keep one row per group."
         )
-    row = group_labels(table, keys).get_indexer(group_labels(X, keys))
+    both = one_below_the_other([X[keys], table[keys]], keys)
+    known, wanted = (group_labels(part, keys) for part in (both[len(X) :], both[: len(X)]))
+    row = known.get_indexer(wanted)
     absent = row < 0
     if absent.any():
         first = np.arange(len(table)) == 0

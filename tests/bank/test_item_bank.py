@@ -143,6 +143,25 @@ def test_a_damaged_bank_is_refused(damage, tmp_path):
         ItemBank.load(copy)
 
 
+@pytest.mark.parametrize("role", ["model", "item"])
+@pytest.mark.parametrize(
+    "label", [lambda i: (i, i), lambda i: 10**25 + i, pd.Period("2020-01").__add__, pd.Timestamp]
+)
+def test_labels_come_back_or_are_refused(label, role, tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = pd.MultiIndex.from_product([range(6), range(12)], names=["model", "item"]).to_frame()
+    rows = rows.reset_index(drop=True).assign(score=np.arange(72) * 7 % 11 < 5)
+    bank = ItemBank().fit(rows.assign(**{role: [label(i) for i in rows[role]]}))
+    try:
+        bank.save(tmp_path / "bank")
+    except ValueError as error:
+        assert f"{role} " in str(error) and "cannot be saved in a bank" in str(error)
+    else:
+        again = ItemBank.load(tmp_path / "bank")
+        assert list(again.models_) == list(bank.models_)
+        assert list(again.items_["item"]) == list(bank.items_["item"])
+
+
 @pytest.mark.parametrize(("scale", "shift"), [(1e-9, 0), (1e30, 0), (1e74, 0), (1, 1e6)])
 def test_units_change_nothing(scale, shift, tmp_path):
     """Scores are kept as they are, in memory and in the file."""

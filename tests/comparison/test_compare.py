@@ -314,6 +314,12 @@ def test_bad_input_is_refused(gold_rows, arguments, words):
         compare_models(items, **arguments)
 
 
+def test_numbers_are_not_suggested_as_text(gold_rows):
+    numbered = gold_rows.assign(model=gold_rows["model"].map({"A": 10, "B": 11}))
+    with pytest.raises(ValueError, match=r"no model '10'. There are: 10, 11. Did you mean 10\?"):
+        compare_models(numbered, "10", 11)
+
+
 def test_one_model_has_nothing_to_be_compared_with(gold_rows):
     with pytest.raises(ValueError):
         compare_models(gold_rows[gold_rows["model"] == "A"])

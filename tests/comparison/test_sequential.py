@@ -252,6 +252,7 @@ def test_items_are_known_whatever_their_order():
     for items in (whole, pd.Categorical(whole), pd.Index(whole, dtype=object)):
         assert again.catch_up(a.array, b.array, items=items) == expected
     assert 7 in again and 7.0 in again and 40 not in again
+    again.update([1], [0], items=["half a pair: \ud800"])
     again.update([1], [0], items=[(1, 2)])
     with pytest.raises(ValueError, match="came twice"):
         again.update([1], [0], items=pd.MultiIndex.from_tuples([(1.0, 2)]))

@@ -109,3 +109,29 @@ def test_real_clusters(data_folder):
     assert "GPT-4-Turbo-1106 - Claude-2 = 7.1 (standard error 3.9" in text
     assert "Pairing on 479 shared items removes 47% of the variance" in text
     assert "cluster: column 'question_id'" in result.stderr
+
+
+def test_population_of_topics_of_two_columns(tmp_path, monkeypatch):
+    commands.write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    sizes = {(f"topic-{i}", half): 50 + i + half for i in range(4) for half in (0, 1)}
+    asked = [f"--population={topic} / {half}={n}" for (topic, half), n in sizes.items()]
+    found = in_frame(parsed("r.csv", "--by", "topic,half", *asked))
+    expected = compare_models(pd.read_csv("r.csv"), by=["topic", "half"], population=sizes)
+    np.testing.assert_allclose(found["low"], expected.estimate.low)
+    assert "topic 'zz'" in run("r.csv", "--by", "topic,half", "--population", "zz=5").stderr
+
+
+@pytest.mark.parametrize("kind", ["uint64", str])
+def test_two_files_may_write_ids_in_two_ways(tmp_path, kind):
+    """Blank answers are to the same items, and large ids stay apart."""
+    ids = pd.Series(np.arange(40) + 2**62)
+    tables = {"a": ids % 3 == 0, "b": ids % 4 == 0, "c": ids % 4 == 0}
+    for name, right in tables.items():
+        own = ids.astype(kind) if name == "c" else ids
+        table = pd.DataFrame({"id": own, "score": right.where(ids.index != 3, np.nan)})
+        table.astype({"score": float}).to_parquet(tmp_path / f"{name}.parquet")
+    options = [tmp_path / "a.parquet", "--missing", "wrong"]
+    first, second = (parsed(*options, tmp_path / f"{name}.parquet") for name in "bc")
+    assert first["pairs"][0] == second["pairs"][0] | {"model_b": "b"}
+    assert first["pairs"][0]["n_items"] == 40

@@ -218,12 +218,19 @@ def test_several_topic_columns(written):
     assert [g["topic"] for g in groups] == ["fog / 1", "fog / 2", "snow / 1", "snow / 2"]
 
 
-def test_features_from_a_file(written, file, items):
-    topics = sorted(items["topic"].unique())
-    table = pd.DataFrame({"topic": topics, "rank": range(len(topics))})
-    result = run(file, "--features", written(table, "features.csv"), "--json")
+def test_features_from_a_file(written, items, tmp_path):
+    """In any format, and topics as numbers or text."""
+    numbers = items["topic"].factorize(sort=True)[0]
+    path = written(items.assign(topic=numbers), "numbers.csv")
+    table = pd.DataFrame({"topic": range(numbers.max() + 1)}).assign(rank=lambda x: x["topic"] ** 2)
+    result = run(path, "--features", written(table, "features.csv"), "--json")
     assert result.exit_code == 0
     assert "features: rank" in result.stderr
+    lines = tmp_path / "features.jsonl"
+    table.astype({"topic": str})[::-1].to_json(lines, orient="records", lines=True)
+    again = run(path, "--features", lines, "--json")
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == result.stdout
 
 
 def test_items_answered_several_times_are_clusters(written):

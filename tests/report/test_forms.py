@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from writing import write
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
+from skbench.report.formats import as_csv
 from skbench.report.gate import gate
 from skbench.report.headline import listed
 from skbench.report.leaderboard import leaderboard
@@ -85,6 +87,14 @@ def test_csv_has_a_line_for_each_row_and_runs_nothing_where_that_is_asked(evil_f
         is_run = [cell for row in rows for cell in row if re.match("[=+@]|-[^0-9]", cell.lstrip())]
         assert bool(is_run) != bool(options)
     assert run(command, evil_file, "--json", "--escape-formulas").exit_code == 2
+
+
+def test_csv_keeps_texts_apart():
+    texts = ["".join(parts) for parts in itertools.product("\\x07\x07", "\\x0", "07\x07", "7x")]
+    written = as_csv(pd.DataFrame({"model": texts}), is_safe=False).splitlines()[1:]
+    assert len(set(written)) == len(texts) and not {"\x07", "\x00"} & set("".join(written))
+    plain = [r"C:\new", r"a\b", r"\xyz"]
+    assert as_csv(pd.DataFrame({"model": plain}), is_safe=False).splitlines()[1:] == plain
 
 
 @pytest.mark.parametrize("command", [estimate, leaderboard, compare])

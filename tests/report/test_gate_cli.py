@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from pathlib import Path
 
 import commands
 import numpy as np
@@ -9,9 +10,11 @@ import pandas as pd
 import pytest
 
 from skbench import gate as decide
+from skbench.readers import read_items
 from skbench.report.gate import gate
 
 run = partial(commands.run, gate)
+FIXTURES = Path(__file__).parents[1] / "readers" / "fixtures"
 
 
 @pytest.fixture
@@ -92,3 +95,90 @@ def test_repeated_runs_are_compared_item_by_item(files, written):
     repeats = ["--item", "item", "--cluster", "item"]
     result = run(twice, twice, "--margin", 0.03, "--json", *repeats)
     assert len(json.loads(result.stdout)["items"]) == 200
+
+
+def check_stored(stored, old, new, *options, models=None):
+    """A gate says of `new` against `old` what it says against `old` as it was stored."""
+    options, found = [*options, "--margin", 0.9, "--undecided", "pass", "--json"], []
+    same, both = [], []
+    if models is not None:
+        same, both = (["--baseline", models[0], "--candidate", models[i]] for i in (0, -1))
+    first = run(old, old, *options, *same, "--save-baseline", stored)
+    assert first.exit_code == 0, first.output
+    for path in (old, stored):
+        result = run(path, new, *options, *both)
+        assert result.exit_code in (0, 3), result.output
+        found.append(json.loads(result.stdout))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "ids, change, options",
+    [
+        (
+            lambda x: x.map("{:03}".format),
+            lambda f: f[f["level"].eq("l") & f["subject"].eq("s")],
+            ["--format", "table"],
+        ),
+        (
+            lambda x: x / 2,
+            lambda f: f[f["level"] == "l"].rename(columns={"subject": "item"}),
+            ["--by", "item"],
+        ),
+        (lambda x: x, lambda f: f.rename(columns={"subject": "topic"}), ["--by", "level"]),
+        (lambda x: x * 1.0, lambda f: f, ["--by", "subject,level", "--cluster", "passage"]),
+        (
+            lambda x: x + 2**62,
+            lambda f: pd.concat([f, f.assign(run=2, acc=1.0)]),
+            ["--by", "subject,level"],
+        ),
+        (
+            pd.to_datetime,
+            lambda f: pd.concat([f, f.assign(acc=1.0)]),
+            ["--by", "level,subject", "--cluster", "qid"],
+        ),
+    ],
+    ids=["one topic", "topic item", "topics", "clusters", "numbered runs", "runs"],
+)
+def test_stored_baseline_gives_the_same_verdict(tmp_path, ids, change, options):
+    levels = {"model": "ab", "subject": "st", "level": "lm", "qid": range(12)}
+    rng = np.random.default_rng(0)
+    frame = commands.crossed(lambda *_: rng.integers(2) * 1.0, **levels)
+    frame["passage"], frame["qid"] = ids(frame["qid"] // 3), ids(frame["qid"])
+    frame = change(frame.rename(columns={"score": "acc"}).assign(run=1))
+    paths = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    frame[frame["model"] == "a"].to_parquet(paths[0])
+    frame[frame["model"] == "b"].iloc[:-5].to_parquet(paths[1])
+    check_stored(tmp_path / "stored.csv", *paths, "--item", "qid", "--score", "acc", *options)
+
+
+def test_stored_baseline_of_a_wide_table(tmp_path):
+    wide = pd.DataFrame(np.random.default_rng(0).integers(2, size=(40, 2)), columns=["x", "y"])
+    wide.rename_axis("qid").to_csv(tmp_path / "wide.csv")
+    options = ["--models", "x,y", "--item", "qid", "--rename", "x=old", "--skip-bad-lines"]
+    paths = [tmp_path / name for name in ("stored.csv", "wide.csv", "wide.csv")]
+    check_stored(*paths, *options, models=["old", "y"])
+
+
+LOGS = (
+    ["helm"],
+    ["opencompass"],
+    ["inspect/two_models", "--by", "target", "--cluster", "metadata.page"],
+    ["lm_eval", "--by", "doc.answer"],
+    ["deepeval/two_models", "--by", "metadata.topic", "--score", "Right Answer"],
+    *([name] for name in (
+        "inspect/epochs every_eval_ever junit lm_eval mlflow mt_bench mteb openai_evals promptfoo "
+        "promptfoo_runs pytest_json swe_bench tau2"
+    ).split()),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (i > 2)) for i, case in enumerate(LOGS)]
+)
+def test_stored_baseline_of_logs(tmp_path, case):
+    path, options = FIXTURES / case[0], case[1:]
+    items = read_items(path, score=options[-1] if "--score" in options else None)
+    bounds = ["--bounds", min(items["score"].min(), 0), max(items["score"].max(), 1)]
+    models = sorted(items["model"].unique())
+    check_stored(tmp_path / "stored.csv", path, path, *options, *bounds, models=models)

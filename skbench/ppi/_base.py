@@ -110,6 +110,12 @@ class PPIEstimator(BaseEstimator):
         ValueError
             If no row has a label, a label is infinite, an autorater score is missing or
             infinite, or lengths or indexes differ.
+
+        Warns
+        -----
+        UserWarning
+            If there are too few labels or rows for what is asked, or the autorater's scores make
+            the estimate far noisier, as on another scale than the labels'.
         """
         data = self._read(X, y, None, cluster, sample_weight)
         result = self._fit_groups(data)

@@ -175,6 +175,11 @@ def columns_of(role, columns):
     return _matches(columns, NAMES[role], [])
 
 
+def column_like(name, columns):
+    """The first column whose name is this one, but for its case and its depth; or None."""
+    return next((column for column in columns if field(column) == field(name)), None)
+
+
 def may_be(role, table, taken):
     """Columns, but those taken, whose values fit a role: numbers, or names that repeat."""
     free = [name for name in table if name not in taken]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
-from skbench.readers._json import beginning, has_an_object_per_line, object_of_lists
+from skbench.readers._json import Complete, beginning, has_an_object_per_line
+from skbench.readers._json_table import object_of_lists
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
 _OTHER = "no results that are known"
@@ -114,7 +115,10 @@ def recognize(path):
         return "table"
     # Lists of objects, lines of them, or one object that holds such a list.
     is_list = head[:1] == b"[" and keys
-    by_lines = keys and (is_list or has_an_object_per_line(path) or object_of_lists(path))
+    try:
+        by_lines = keys and (is_list or has_an_object_per_line(path) or object_of_lists(path))
+    except Complete:
+        by_lines = True  # refused for its reason
     return "table" if by_lines else _OTHER
 
 

@@ -95,6 +95,10 @@ class BadLines:
             )
         self._skipped.setdefault(str(path), []).append(f"{place}: {reason}")
 
+    def forget(self):
+        """Forget what was skipped, before files are read again."""
+        self._skipped = {}
+
     def notes(self):
         """One sentence per file, with the number of skipped lines and the first of them."""
         return [

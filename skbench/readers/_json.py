@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk -> records, a line at a time, or a table of them."""
+"""JSON and JSON Lines on disk -> records, a line at a time."""
 
 import bz2
 import gzip
@@ -8,12 +8,7 @@ import lzma
 import math
 from functools import cache
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
-
-import pandas as pd
-
-from skbench._checks import listed
 
 LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
@@ -24,41 +19,79 @@ _BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the process
 _DAMAGE = ("BadZipFile", "EOFError", "LZMAError", "ZstdError", "error")
 _GZIP = b"\x1f\x8b"  # how such files begin
 _BOM = b"\xef\xbb\xbf"
-_ABSENT = float("nan")
-_LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
+# After a colon, a comma or a blank stands a number of 20 digits, or of 19 and a sign.
+_KINDS = bytes(
+    b"0A "[0 if b in b"-0123456789" else 1 if b in b"[:, \t\n" else 2] for b in range(256)
+)
+_LONG_INTEGER = b"A" + b"0" * 20
+
+
+class Complete(ValueError):
+    """What is wrong with a value that is no syntax, and not for want of its end."""
+
+
+def record_of(pairs):
+    """An object of its keys and values; a key that stands twice is an error."""
+    record = {}
+    for key, value in pairs:
+        if key in record:
+            raise Complete(f"an object has the key {key!r} twice")
+        record[key] = value
+    return record
 
 
 def _standard_loads(text):
     """json's parser of bytes, without halves of surrogate pairs, which nobody could print."""
-    value = json.loads(decoded(text))
+    value = json.loads(decoded(text), object_pairs_hook=record_of)
     if b"\\ud" in text or b"\\uD" in text:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ValueError("half of a surrogate pair is no character") from None
+            raise Complete("half of a surrogate pair is no character") from None
     return value
 
 
 @cache
 def fast_loads():
-    """orjson's parser, three times as fast, where it is installed."""
+    """A parser three times as fast, where orjson is installed; what is in doubt it refuses."""
     try:
-        from orjson import loads
+        from orjson import dumps, loads
     except ImportError:
         return _standard_loads
-    return loads
+
+    def sure_loads(text):
+        value = loads(text)
+        # orjson makes floats of integers beyond 64 bits, and the last of equal keys counts.
+        if _LONG_INTEGER in text.translate(_KINDS):
+            raise ValueError("an integer is too long")
+        # A text may have colons, too, as often as it is written again.
+        n_keys = text.count(b":")
+        if not (_are_objects(value) and sum(map(len, value)) == n_keys):
+            try:
+                n_keys -= dumps(value).count(b":")
+            except TypeError:  # nested too deep
+                pass
+            if n_keys:
+                raise ValueError("a key may stand twice")
+        return value
+
+    return sure_loads
+
+
+def _are_objects(value):
+    return type(value) is list and set(map(type, value)) == {dict}
 
 
 def parse(text):
     """A JSON value from bytes; a ValueError names the byte or the column."""
-    # orjson knows no NaN and no number beyond 64 bits: what it refuses gets a second chance.
+    # What orjson refuses, such as NaN, gets a second chance.
     try:
         try:
             return fast_loads()(text)
         except ValueError:
             return _standard_loads(text)
     except RecursionError:
-        raise ValueError("the values are nested too deep") from None
+        raise Complete("the values are nested too deep") from None
 
 
 def decoded(text):
@@ -177,14 +210,14 @@ class _LookedAt(io.RawIOBase):
 
 def records(path, bad):
     """Objects of a JSON Lines file, or of one JSON list, with the numbers of their lines."""
-    for objects in _blocks(path, bad):
+    for objects in blocks(path, bad):
         yield from objects.items()
 
 
-def _blocks(path, bad):
+def blocks(path, bad):
     """Objects by the numbers of their lines, some hundred thousand bytes of lines at a time."""
     if beginning(path)[:1] == b"[":
-        yield _only_objects(path, enumerate(document(path), start=1), bad, "element {}")
+        yield only_objects(path, enumerate(document(path), start=1), bad, "element {}")
     else:
         for number, block in _lines(path, bad):
             yield _objects_of_lines(path, number, block, bad)
@@ -215,11 +248,11 @@ def _objects_of_lines(path, first, block, bad):
     try:
         # No JSON has a line break within a string, so that commas may take their place.
         found = fast_loads()(b"[" + text.replace(b"\n", b",") + b"]")
-        if len(found) == text.count(b"\n") + 1 and set(map(type, found)) == {dict}:
+        if len(found) == text.count(b"\n") + 1 and _are_objects(found):
             return dict(enumerate(found, start=first))
     except (ValueError, RecursionError):
         pass
-    return _only_objects(path, _one_by_one(path, first, block, bad), bad, "line {}")
+    return only_objects(path, _one_by_one(path, first, block, bad), bad, "line {}")
 
 
 def _one_by_one(path, first, block, bad):
@@ -228,12 +261,12 @@ def _one_by_one(path, first, block, bad):
             if line.strip():
                 yield number, parse(line.removesuffix(b"\n"))
         except ValueError as error:
-            cut = not line.endswith(b"\n")
+            cut = not line.endswith(b"\n") and not isinstance(error, Complete)
             reason = f"the file ends in the middle of a record ({error})" if cut else str(error)
             bad.refuse(path, number, reason)
 
 
-def _only_objects(path, numbered, bad, place):
+def only_objects(path, numbered, bad, place):
     objects = {}
     for number, value in numbered:
         if isinstance(value, dict):
@@ -257,6 +290,8 @@ def document(path):
         raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB: too large to read.")
     try:
         return parse(text)
+    except Complete as error:
+        raise Complete(f"Cannot read {str(path)!r}: {error}.") from None
     except ValueError as error:
         raise ValueError(f"{str(path)!r} is no JSON: {error}.") from None
 
@@ -278,112 +313,14 @@ def label_at(record, path):
     return label
 
 
-def read_json_table(path, bad):
-    """A DataFrame with a column per field, dots for depth, and notes; lists are left out.
-
-    A document of one object holds its records in a list somewhere; what stands beside the list
-    is of all of them.
-    """
-    left_out = set()
-    columns = _parts_of_table(path, bad, left_out)
-    parts = [pd.DataFrame(part, index=range(n)) for part, n in columns]
-    names = [name for name in dict.fromkeys(chain(*parts)) if name not in left_out]
-    # A column without values takes its type from the other parts.
-    known = [part.dropna(axis="columns", how="all") for part in parts]
-    table = pd.concat(known or [pd.DataFrame()], ignore_index=True).reindex(columns=names)
-    if not left_out:
-        return table, []
-    columns = f"{len(left_out)} column{'s' * (len(left_out) > 1)} of lists or long texts"
-    return table, [f"left out {columns}: {listed(sorted(left_out), most=8)}"]
-
-
-def _parts_of_table(path, bad, left_out):
-    """Columns, and of how many records they are."""
-    whole = object_of_lists(path)
-    if whole is None:
-        for objects in _blocks(path, bad):
-            yield _columns(objects.values(), left_out), len(objects)
-        return
-    lists = dict(_lists_of_objects(whole))
-    if len(lists) > 1:
-        raise ValueError(
-            f"{str(path)!r} holds {len(lists)} lists of records: {listed(lists)}. Save the one "
-            "that has the results as a file of its own."
-        )
-    ((place, elements),) = lists.items()
-    objects = _only_objects(path, enumerate(elements, start=1), bad, "element {}")
-    beside = _columns([whole] * len(objects), set())
-    yield beside | _columns(objects.values(), left_out, f"{place}."), len(objects)
-
-
-def _columns(rows, left_out, place=""):
-    """Columns by the dotted places of fields, with nan for those that a record lacks."""
-    columns = {}
-    for key, values in _fields(rows).items():
-        name, kinds = f"{place}{key}", set(map(type, values))
-        if dict in kinds:
-            objects = [value if type(value) is dict else {} for value in values]
-            columns |= _columns(objects, left_out, f"{name}.")
-            values = [_ABSENT if type(value) is dict else value for value in values]
-            if all(value is _ABSENT for value in values):
-                continue
-        if list in kinds or (str in kinds and _longest(values, kinds) > _LONGEST_LABEL):
-            left_out.add(name)
-        else:
-            columns[name] = values
-    return columns
-
-
-def _fields(rows):
-    keys = next(iter(rows), {})
-    try:
-        if max(map(len, rows), default=0) > len(keys):
-            raise KeyError
-        return {key: [row[key] for row in rows] for key in keys}
-    except KeyError:  # not all have the fields of the first
-        keys = dict.fromkeys(chain.from_iterable(rows))
-        return {key: [row.get(key, _ABSENT) for row in rows] for key in keys}
-
-
-def _longest(values, kinds):
-    texts = values if kinds == {str} else [value for value in values if type(value) is str]
-    return max(map(len, texts))
-
-
 def has_an_object_per_line(path):
     """Whether the first of several lines is a whole object."""
     try:
         with open_bytes(path) as file:
             first, others = file.readline(LONGEST_LINE), file.read(_BLOCK)
         whole = parse(first.removeprefix(_BOM)) if others.strip() else None
+    except Complete:
+        return True
     except (OSError, ValueError):
         return False
     return isinstance(whole, dict)
-
-
-def object_of_lists(path):
-    """The object that a file is, if lists of other objects stand in it, or None."""
-    if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
-        return None
-    try:
-        whole = _with_records(document(path))
-    except (OSError, ValueError):
-        return None
-    return whole if any(_lists_of_objects(whole)) else None
-
-
-def _with_records(whole):
-    """An object, with records where pandas or W&B wrote the rows of a table as lists of cells."""
-    names, rows = whole.get("columns"), whole.get("data")
-    if not (type(names) is type(rows) is list and {type(row) for row in rows} == {list}):
-        return whole
-    return {"data": [dict(zip(names, row, strict=True)) for row in rows]}
-
-
-def _lists_of_objects(value, place=""):
-    """Lists of objects by their dotted place, the outermost of each branch."""
-    for key, part in value.items():
-        if isinstance(part, dict):
-            yield from _lists_of_objects(part, f"{place}{key}.")
-        elif isinstance(part, list) and part and isinstance(part[0], dict):
-            yield f"{place}{key}", part

@@ -53,7 +53,8 @@ def read_items(
     A table is long (one row per model and item, one score column) or wide (one row per item,
     one score column per model). Columns are known by their usual names, such as `model`,
     `task`, `question_id` or `accuracy`, or named here; a file that could be read in several
-    ways is refused. `skbench.readers.read_with_notes` reads the same and reports every choice.
+    ways is refused, and in several files a role is a column that all have.
+    `skbench.readers.read_with_notes` reads the same and reports every choice.
 
     Parameters
     ----------
@@ -102,8 +103,8 @@ def read_items(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a file is empty, of an unknown kind, or cut off; if a line cannot be read; if it is
-        open which columns are the scores, or these are not numbers; if a
+        If a file is empty, of an unknown kind, or cut off; if a line cannot be read, or has a
+        key twice; if it is open which columns are the scores, or these are not numbers; if a
         label is blank; or if a (model, item) pair occurs twice although the item is not named
         as the cluster.
 

@@ -19,7 +19,7 @@ _BROKEN = (
 )
 FAILED = re.compile(rf"{_BROKEN}|n/?a|nan|none|null|-|skip(ped)?|missing")
 _NOT_DONE = re.compile(rf"{_BROKEN}|running|pending|queued|started")
-_PERCENT = re.compile(r"-?[0-9.]+ ?%")
+_PERCENT = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+) ?%")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 

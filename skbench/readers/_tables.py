@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
-from skbench._checks import listed, of_one_type
-from skbench.items.roles import ROLES, columns_of, normal
+from skbench._checks import listed
+from skbench.items.roles import ROLES, column_like, columns_of, field, normal
 from skbench.items.totals import check_totals
+from skbench.readers._exact import below_each_other, exact_labels
 from skbench.readers._found import ItemRows, item_key, topic_columns
 from skbench.readers._names import of_files, with_versions
 from skbench.readers._repeats import with_unique_items, without_spare_blanks
@@ -31,6 +31,9 @@ def tables_items(files, options, bad, notes):
     if isinstance(options.model, Mapping):
         raise ValueError("model= renames models of logs. For a table, name its model column.")
     parts = [read_part(file, options, bad) for file in files]
+    if own := _shared_columns(parts, options, notes):
+        bad.forget()
+        parts = [read_part(file, options._replace(**own.get(file, {})), bad) for file in files]
     rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
     _refuse_copies(parts)
     for part in parts if len(parts) > 1 else ():
@@ -68,6 +71,30 @@ def tables_items(files, options, bad, notes):
         found = ItemRows(rows, {}, notes, blank=blank)
     columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
     return found._replace(columns=columns, notes=notes + totals, doubts=totals)
+
+
+def _shared_columns(parts, options, notes):
+    """File -> role -> column, where files fill a role by different columns and all have one."""
+    own = {}
+    for role in [role for role in ROLES if getattr(options, role) is None]:
+        # In a wide file, columns of scores are models.
+        have = [p for p in parts if role in p.roles and not (p.is_wide and role == "score")]
+        names = {field(p.roles[role][0]): p.roles[role][0] for p in reversed(have)}
+        if len(names) < 2:
+            continue
+        shared = [n for n in names.values() if all(column_like(n, p.columns) for p in have)]
+        if shared:
+            notes.append(f"{role}: column {shared[-1]!r}, as all files have it ({role}=)")
+            for part in have:
+                own.setdefault(part.path, {})[role] = column_like(shared[-1], part.columns)
+        elif role == "score" and not have[0].of_groups:
+            other = next(p for p in have if p.roles[role] != have[0].roles[role])
+            raise ValueError(
+                f"The scores are in column {have[0].roles[role][0]!r} of {str(have[0].path)!r}, in "
+                f"{other.roles[role][0]!r} of {str(other.path)!r}, and all files have neither. "
+                "Rename one, or pass score= with a column that all have."
+            )
+    return own
 
 
 def _refuse_copies(parts):
@@ -108,21 +135,20 @@ def _one_below_the_other(files, parts):
             )
     frames = [without_categories(part.rows) for part in parts]
     labels, said = _labels(files, frames)
-    rows = pd.concat(
+    rows = below_each_other(
         [
             frame.assign(**{name: value for name, value in own.items() if name not in frame})
             for own, frame in zip(labels, frames, strict=True)
-        ],
-        ignore_index=True,
+        ]
     )
     roles = {"model": ["model"], **first.roles}
     if "topic" not in roles and "topic" in rows:
         roles["topic"] = ["topic"]
     order = [name for name in ("model", "topic") if name in rows]
     rows = rows[[*order, *rows.columns.difference(order, sort=False)]]
-    for name in roles:
+    for name in {*roles, *roles.get("topic", [])} - {"score"}:
         if name in rows:
-            rows[name] = of_one_type(rows[name])
+            rows[name] = exact_labels(rows[name])
     notes = [f"{len(files)} tables, one below the other", *said]
     return rows, roles, notes + [note for part in parts for note in part.notes]
 

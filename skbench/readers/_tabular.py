@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, of_one_type
+from skbench._checks import listed
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, find_roles
 from skbench.items.totals import are_statistics
+from skbench.readers._exact import exact_labels
 from skbench.readers._scores import as_numbers, of_finished
 from skbench.readers._wide import free_columns, may_be_scores, wide_models
 from skbench.readers.group_results import group_columns, group_results
@@ -25,6 +26,12 @@ class Part(NamedTuple):
     notes: list
     n_lines: int  # rows of the file
     of_groups: bool  # whether a row is the result of a group
+    columns: list  # of the file
+
+    @property
+    def is_wide(self):
+        """Whether columns are models."""
+        return "model" in self.rows and "model" not in self.roles
 
 
 def read_part(path, options, bad):
@@ -50,7 +57,7 @@ def _part(path, named, models, bad):
         bad.refuse(path, f"row {row + 1}", reason)
 
     table, notes = load_categories(path, lambda columns: _label_columns(columns, named), bad)
-    columns = None if models is not None else group_columns(table, named, notes)
+    columns = None if models is not None else group_columns(table, named, notes, refuse)
     if columns is not None:
         rows, roles = _of_groups(without_categories(table), columns, named, notes)
     elif (wide := wide_models(table, named, models)) is not None:
@@ -70,7 +77,7 @@ def _part(path, named, models, bad):
         row = np.argmax(sums)
         refuse(row, f"item {rows['item'][row]!r} is no item: it sums up the others")
         rows = rows[~sums].reset_index(drop=True)
-    return Part(path, rows, roles, notes, len(table), columns is not None)
+    return Part(path, rows, roles, notes, len(table), columns is not None, list(table))
 
 
 def _from_wide(table, models, named, notes, refuse):
@@ -150,12 +157,11 @@ def _with_labels(items, roles, refuse):
     for name in dict.fromkeys([*labels, *roles.get("topic", [])]):
         if name not in items:
             continue
-        blank = items[name].isna().to_numpy()
+        blank = (items[name].isna() | (items[name] == "")).to_numpy(dtype=bool, na_value=True)
         for row in np.flatnonzero(blank):
             more = f", as in {blank.sum() - 1} others" if blank.sum() > 1 else ""
             shown = roles.get(name, [name])[0]
             refuse(row, f"the {name} is blank in column {shown!r}{more}")
         items = items[~blank].reset_index(drop=True) if blank.any() else items
-        whole = items[name].dtype == "Int64"
-        items[name] = of_one_type(items[name].astype("int64") if whole else items[name])
+        items[name] = exact_labels(items[name])
     return items

@@ -28,13 +28,13 @@ _MOST = 0.5  # share of the rows that show what two columns are; the others are 
 _MOST_ROWS = 2_000_000  # answers that counts are unfolded to
 
 
-def group_columns(table, named, notes):
+def group_columns(table, named, notes, refuse):
     """Columns of n, k, mean or standard_error if rows are results of groups, else None."""
     known = {normal(name): name for name in table}
     for usual, name in known.items():
         numbers = usual in _MEANS or usual.startswith(_ERRORS) or usual.endswith(_ERRORS)
         if numbers and percents(table[name]).all():
-            table[name] = as_numbers(table[name], name, notes, None)
+            table[name] = as_numbers(table[name], name, notes, refuse)
     numeric = {usual: name for usual, name in known.items() if is_numeric(table[name])}
     score = named["score"]
     n = _first([*_SIZES, *_VAGUE_SIZES], numeric, score)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
+from skbench.readers._exact import exact_frame, exact_labels
 from skbench.readers._found import BadLines
 from skbench.readers._json import (
     MOST_EXPANSION,
@@ -19,8 +20,8 @@ from skbench.readers._json import (
     open_bytes,
     open_text,
     optional,
-    read_json_table,
 )
+from skbench.readers._json_table import left_out, read_json_table
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -58,7 +59,7 @@ def load_categories(path, label_columns, bad=None):
     if kind in _LINES or head[:1] in (b"{", b"["):
         frame, notes = read_json_table(path, bad)
     elif kind in _PARQUET or head[:4] == b"PAR1":
-        frame = _read_parquet(path)
+        frame, notes = _read_parquet(path)
     elif kind in _SEPARATORS:
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     else:
@@ -68,6 +69,7 @@ def load_categories(path, label_columns, bad=None):
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     for name in set(label_columns(frame.columns)).intersection(frame.columns):
+        frame[name] = exact_labels(frame[name])
         if _is_text(frame[name]):
             categories = pd.Categorical.from_codes(*pd.factorize(frame[name]))
             frame[name] = pd.Series(categories, index=frame.index)
@@ -148,13 +150,22 @@ def _read_parquet(path):
     parquet = optional("pyarrow.parquet", path)
     with _naming(path):
         about, size = parquet.read_metadata(path), path.stat().st_size
+        schema = parquet.read_schema(path)
         values = about.num_rows * about.num_columns
         if values > _LARGEST_PARQUET and 8 * values > MOST_EXPANSION * size:
             raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
         frame = pd.read_parquet(path, engine="pyarrow")
     # An index that pandas kept under a name of its own is a column like the others.
     levels = [name for name in frame.index.names if name is not None and name not in frame]
-    return frame.reset_index(level=levels).reset_index(drop=True)
+    frame = frame.reset_index(level=levels).reset_index(drop=True)
+    types, lists = optional("pyarrow.types", path), []
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if types.is_nested(kind) and name in frame:
+            lists.append(name)
+        elif types.is_integer(kind) and name in frame and frame[name].dtype == float:
+            cells = parquet.read_table(path, columns=[name]).column(name).to_pylist()
+            frame[name] = exact_frame({name: cells}, len(frame))[name]
+    return frame.drop(columns=lists), left_out(lists)
 
 
 def _read_text(path, separator, label_columns, bad):

@@ -114,6 +114,7 @@ def _decided(old, new, margin, options):
     reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
+    reading.check_alike(rows_old, rows_new)
     if baseline == candidate:
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns((old, new), (rows_old, rows_new), by)
@@ -125,7 +126,7 @@ def _decided(old, new, margin, options):
         margin = in_unit(margin, known_range, "--margin")
     settings["population"] = reading.population_of(asked, items, by, with_past)
     if with_past:
-        settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
+        settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate], rows_new)
         items = pasts.as_banks_take(items, by)
         columns |= {"by": ["topic"] if by else None, "topic": ["topic"]}
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])

@@ -8,7 +8,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, plain
+from skbench._checks import as_text, listed, plain
 from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
 from skbench.items.rows import joined
@@ -104,8 +104,8 @@ def check_past(paths, file, missing="drop"):
     return given
 
 
-def read_bank(paths, file, by=None, roles=None, new=()):
-    """The bank of the earlier models, of results or as saved: all but the new ones."""
+def read_bank(paths, file, by=None, roles=None, new=(), rows=None):
+    """The bank of the earlier models, of results or as saved: all but the new ones of `rows`."""
     from skbench.bank import ItemBank
 
     if file is not None:
@@ -120,7 +120,7 @@ def read_bank(paths, file, by=None, roles=None, new=()):
         return bank.without(same) if same else bank
     roles = {name: value for name, value in (roles or {}).items() if name in _READING}
     # Each path by itself: one may have a column per model and another a row per answer.
-    parts = [_read_past(path, by, roles, name_it=len(paths) > 1) for path in paths]
+    parts = [_read_past(path, by, roles, rows, name_it=len(paths) > 1) for path in paths]
     past = pd.concat(parts, ignore_index=True)
     keys = [name for name in ("model", "topic", "item") if name in past]
     twice = pd.concat([part[keys].drop_duplicates() for part in parts]).duplicated()
@@ -133,7 +133,7 @@ def read_bank(paths, file, by=None, roles=None, new=()):
     return ItemBank(exclude=_named(past["model"].unique(), new, "--past")).fit(past)
 
 
-def _read_past(path, by, roles, name_it):
+def _read_past(path, by, roles, new_rows, name_it):
     """Rows of earlier models from one path: model, topic, item, score and others."""
     try:
         rows = reading.read(path, by, roles)
@@ -145,6 +145,8 @@ def _read_past(path, by, roles, name_it):
         say(f"past: {note}")
     if rows.groups is not None:
         raise DataError("--past: results of groups say nothing of single items.")
+    if new_rows is not None:
+        reading.check_alike(new_rows, rows)
     past = rows.items
     if name_it and "model" not in past:
         past = past.assign(model=reading.readable(path).stem)
@@ -170,7 +172,7 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     if "item" not in rows.columns:
         raise DataError("--past and --bank need the items' names: pass --item COLUMN.")
     topics = [name for name in reading.topic_names(by) or ["topic"] if name in items]
-    bank = read_bank(paths, file, by, roles, items["model"].unique())
+    bank = read_bank(paths, file, by, roles, items["model"].unique(), rows)
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")
     items = as_banks_take(items, by)
@@ -223,8 +225,8 @@ def _one_topic(frame, topics, bank):
 
 def as_in(values, known):
     """Labels that read like one of the bank become that one: files differ in 7 and "7"."""
-    by_text = {str(label): label for label in pd.unique(known)}
-    renamed = {label: by_text.get(str(label), label) for label in pd.unique(values)}
+    by_text = {as_text(label): label for label in pd.unique(known)}
+    renamed = {label: by_text.get(as_text(label), label) for label in pd.unique(values)}
     return values.map(renamed)
 
 

@@ -10,7 +10,7 @@ from pandas.api.types import is_numeric_dtype
 from skbench._checks import check_within, listed, refuse_unknown_topics
 from skbench._warnings import warn
 from skbench.items import ranges
-from skbench.items.roles import check_exist, check_model, columns_of
+from skbench.items.roles import check_exist, check_model, column_like, columns_of, field
 from skbench.items.rows import group_labels, joined
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
@@ -56,6 +56,22 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     if found["n_repeats"] > 1 and found["n_clusters"]:
         rows = _with_repeats_averaged(rows)
     return rows
+
+
+def check_alike(rows, others):
+    """Refuse tables of which one takes a column, and the other another although it has this."""
+    if rows.formats != ["table"] or others.formats != ["table"]:
+        return
+    for role in ("item", "topic", "score"):
+        names = [found.columns.get(role) for found in (rows, others)]
+        if not all(isinstance(name, str) for name in names) or field(names[0]) == field(names[1]):
+            continue
+        for name, found in zip(names, (others, rows), strict=True):
+            if column_like(name, other_columns(found.items)) is not None:
+                raise ValueError(
+                    f"The {role} is column {names[0]!r} of one file and {names[1]!r} of the other, "
+                    f"though both have {name!r}. Pass {role}={name!r}."
+                )
 
 
 def _with_repeats_averaged(rows):

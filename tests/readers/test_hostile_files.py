@@ -104,6 +104,11 @@ REFUSED = {
     "utf16.json": (f"[{LINES}]".encode("utf-16"), "is text in UTF-16. Save it as UTF-8"),
     "number.json": ("17", "Cannot tell"), "null.json": ("null", "Cannot tell"),
     "list.json": ('[{"model": "a", "id": 1}]', "Cannot find the scores"),
+    "twice.jsonl": (LINES.replace('"bb"', '7, "model": "bb"', 1), "line 5: an object has the key 'model'"),
+    "twice.json": ('[\n{"model": {"x": 1, "x": 2}, "id": 1}]', "an object has the key 'x' twice"),
+    "dots.jsonl": ('{"model": "a", "m.acc": 1, "m": {"acc": 0}}\n' * 2, "field 'm.acc' twice"),
+    "whole.jsonl": (LINES + '{"model": ' + 50_000 * "[" + 50_000 * "]" + "}", "line 13: the values|row 13: the"),
+    "points.csv": (GOOD.replace("correct", "score").replace(",1\n", ",1.2.3%\n").replace(",0\n", ",5%\n"), "row 1: 'score' holds '1.2.3%'"),
     "nulls.json": ("[null]", "Cannot tell"), "deep.json": ("[" * 100_000, "Cannot tell|nested"),
     "deep.jsonl": ('{"model": ' + "[" * 100_000, "line 1"), "cut.jsonl": (LINES[:-9], "line 12: the"),
     "cut.json": ('[{"model": "a", "id": 1}, {"mod', "is no JSON"),
@@ -160,7 +165,6 @@ SAME = {
     "g.jsonl": gzip.compress(LINES.encode()), "x.csv.xz": lzma.compress(GOOD.encode()),
     "bom.jsonl": "\ufeff" + LINES, "crlf.jsonl": LINES.replace("\n", "\r\n"),
     "blank.jsonl": LINES.replace("\n", "\n\n") + " \n", "list.json": f"[{LINES[:-1]}]".replace("\n", ","),
-    "twice.jsonl": LINES.replace('{"model"', '{"model": 7, "model"'),
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from skbench.report.compare import compare
+from skbench.report.gate import gate
 from skbench.report.leaderboard import leaderboard
 from skbench.report.report import report
 
@@ -36,3 +37,28 @@ def test_models_are_no_topics(written, command, column):
         result = CliRunner().invoke(command, [str(path), option, by])
         assert (result.exit_code, result.stdout) == (1, "")
         assert f"skbench: {option} {column} names the models" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "rival"), [("score", "score"), ("item", "item"), ("by", "category")]
+)
+def test_two_reads_take_the_columns_that_both_have(written, option, rival):
+    text = "model,subject,id,correct\n" + "".join(f"{{}},t,{i},{i % 2}\n" for i in range(9))
+    new, lines = written(text.replace("{}", "new"), "new.csv"), text.splitlines()
+    rows = [f"{lines[0]},{rival}"]
+    rows += [f"{row.format(m)},{i}" for m in "abc" for i, row in enumerate(lines[1:])]
+    earlier = written("\n".join(rows), "past.csv")
+    name = {"score": "correct", "item": "id", "by": "subject"}[option]
+    calls = [
+        (leaderboard, [new, "--past", earlier]),
+        (gate, [earlier, new, "--margin", "0.1", "--baseline", "a"]),
+    ]
+    for command, (first, *others) in calls:
+        asked = "--topics" if (command, option) == (leaderboard, "by") else f"--{option}"
+        arguments = [str(first), *map(str, others)]
+        refused = CliRunner().invoke(command, arguments)
+        assert (
+            refused.exit_code == 1
+            and f"though both have {name!r}. Pass {asked} {name}." in refused.stderr
+        )
+        assert CliRunner().invoke(command, [*arguments, asked, name]).exit_code in (0, 3, 4)

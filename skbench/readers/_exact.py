@@ -1,0 +1,50 @@
+"""Labels as they stand: numbers never pass through float64, which holds whole ones to 2**53."""
+
+import pandas as pd
+from pandas.api.types import infer_dtype, is_integer_dtype
+
+from skbench._checks import as_text, of_one_type
+
+_MOST = 2**53  # beyond it float64 rounds whole numbers
+_INT64 = 2**63
+
+
+def exact_labels(labels):
+    """Labels as int64 (Int64 beside blanks) where all are such numbers, else as text or given."""
+    if infer_dtype(labels, skipna=True) not in ("integer", "floating", "mixed-integer-float"):
+        return of_one_type(labels)
+    known = labels.dropna()
+    whole = is_integer_dtype(labels) or all(
+        isinstance(x, int) or x.is_integer() for x in known.astype(object)
+    )
+    if whole and (known.empty or (known.min() >= -_INT64 and known.max() < _INT64)):
+        return labels.astype("Int64" if len(known) < len(labels) else "int64")
+    return labels.astype(object).map(as_text, na_action="ignore")
+
+
+def exact_frame(columns, n):
+    """A DataFrame of lists; numbers stay Python's own where float64 would round a whole one."""
+    frame = pd.DataFrame(columns, index=range(n))
+    for name, dtype in zip(columns, frame.dtypes, strict=True):
+        is_large = dtype.kind == "f" and frame[name].abs().max() >= _MOST
+        if is_large and int in map(type, columns[name]):
+            frame[name] = pd.Series(columns[name], index=frame.index, dtype=object)
+    return frame
+
+
+def below_each_other(frames):
+    """Frames joined; a column of several types keeps the whole numbers that float64 would round."""
+    types = {}
+    for frame in frames:
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+            types.setdefault(name, []).append(dtype)
+    mixed = {n for n, found in types.items() if len(set(found)) > 1 or len(found) < len(frames)}
+    large = {
+        name
+        for frame in frames
+        for name in mixed.intersection(frame)
+        if is_integer_dtype(frame[name]) and frame[name].abs().max() >= _MOST
+    }
+    if large:
+        frames = [frame.astype({n: object for n in large if n in frame}) for frame in frames]
+    return pd.concat(frames or [pd.DataFrame()], ignore_index=True)

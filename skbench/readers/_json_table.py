@@ -1,0 +1,147 @@
+"""Records of JSON files -> a table of them: fields by their dotted places, lists left out."""
+
+from itertools import chain
+
+from skbench._checks import listed
+from skbench.readers._exact import below_each_other, exact_frame
+from skbench.readers._json import (
+    Complete,
+    beginning,
+    blocks,
+    document,
+    has_an_object_per_line,
+    only_objects,
+    open_bytes,
+    record_of,
+)
+
+_ABSENT = float("nan")
+_LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
+
+
+def read_json_table(path, bad):
+    """A DataFrame with a column per field, dots for depth, and notes; lists are left out.
+
+    A document of one object holds its records in a list somewhere; what stands beside the list
+    is of all of them.
+    """
+    lists = set()
+    columns = _parts_of_table(path, bad, lists)
+    parts = [exact_frame(part, n) for part, n in columns]
+    names = [name for name in dict.fromkeys(chain(*parts)) if name not in lists]
+    # A column without values takes its type from the other parts.
+    known = [part.dropna(axis="columns", how="all") for part in parts]
+    table = below_each_other(known).reindex(columns=names)
+    return table, left_out(sorted(lists))
+
+
+def left_out(names):
+    """A note on columns whose cells are no labels and no scores."""
+    if not names:
+        return []
+    columns = f"{len(names)} column{'s' * (len(names) > 1)} of lists or long texts"
+    return [f"left out {columns}: {listed(names, most=8)}"]
+
+
+def _parts_of_table(path, bad, lists):
+    """Columns, and of how many records they are."""
+    try:
+        whole = object_of_lists(path)
+    except Complete:
+        whole = None
+        with open_bytes(path) as file:
+            if file.readline() and file.read(1):
+                raise
+    if whole is None:
+        for objects in blocks(path, bad):
+            yield _columns(objects.values(), lists), len(objects)
+        return
+    lists = dict(_lists_of_objects(whole))
+    if len(lists) > 1:
+        raise ValueError(
+            f"{str(path)!r} holds {len(lists)} lists of records: {listed(lists)}. Save the one "
+            "that has the results as a file of its own."
+        )
+    ((place, elements),) = lists.items()
+    objects = only_objects(path, enumerate(elements, start=1), bad, "element {}")
+    beside = _columns([whole] * len(objects), set())
+    _add(beside, _columns(objects.values(), lists, f"{place}."))
+    yield beside, len(objects)
+
+
+def _columns(rows, lists, place=""):
+    """Columns by the dotted places of fields, with nan for those that a record lacks."""
+    columns = {}
+    for key, values in _fields(rows).items():
+        name, kinds = f"{place}{key}", set(map(type, values))
+        if dict in kinds:
+            objects = [value if type(value) is dict else {} for value in values]
+            _add(columns, _columns(objects, lists, f"{name}."))
+            values = [_ABSENT if type(value) is dict else value for value in values]
+            if all(value is _ABSENT for value in values):
+                continue
+        if list in kinds or (str in kinds and _longest(values, kinds) > _LONGEST_LABEL):
+            lists.add(name)
+        else:
+            _add(columns, {name: values})
+    return columns
+
+
+def _add(columns, others):
+    """Add columns; a record that has one of them twice is refused."""
+    for name, values in others.items():
+        if name in columns:
+            pairs = list(zip(columns[name], values, strict=True))
+            if any(first is not _ABSENT and second is not _ABSENT for first, second in pairs):
+                raise ValueError(
+                    f"A record has the field {name!r} twice: under this name, and in an object. "
+                    "Leave out one of them."
+                )
+            values = [second if first is _ABSENT else first for first, second in pairs]
+        columns[name] = values
+
+
+def _fields(rows):
+    keys = next(iter(rows), {})
+    try:
+        if max(map(len, rows), default=0) > len(keys):
+            raise KeyError
+        return {key: [row[key] for row in rows] for key in keys}
+    except KeyError:  # not all have the fields of the first
+        keys = dict.fromkeys(chain.from_iterable(rows))
+        return {key: [row.get(key, _ABSENT) for row in rows] for key in keys}
+
+
+def _longest(values, kinds):
+    texts = values if kinds == {str} else [value for value in values if type(value) is str]
+    return max(map(len, texts))
+
+
+def object_of_lists(path):
+    """The object that a file is, if lists of other objects stand in it, or None."""
+    if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
+        return None
+    try:
+        whole = _with_records(document(path))
+    except Complete:
+        raise
+    except (OSError, ValueError):
+        return None
+    return whole if any(_lists_of_objects(whole)) else None
+
+
+def _with_records(whole):
+    """An object, with records where pandas or W&B wrote the rows of a table as lists of cells."""
+    names, rows = whole.get("columns"), whole.get("data")
+    if not (type(names) is type(rows) is list and {type(row) for row in rows} == {list}):
+        return whole
+    return {"data": [record_of(zip(names, row, strict=True)) for row in rows]}
+
+
+def _lists_of_objects(value, place=""):
+    """Lists of objects by their dotted place, the outermost of each branch."""
+    for key, part in value.items():
+        if isinstance(part, dict):
+            yield from _lists_of_objects(part, f"{place}{key}.")
+        elif isinstance(part, list) and part and isinstance(part[0], dict):
+            yield f"{place}{key}", part

@@ -10,7 +10,7 @@ from functools import cache
 
 import pandas as pd
 
-from skbench._checks import listed, plain
+from skbench._checks import listed, names_of, plain
 from skbench._undecided import Undecided
 
 # In order of preference; compared in lower case with punctuation as underscores.

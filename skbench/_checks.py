@@ -40,6 +40,8 @@ def floats(what, values, row="row {}".format):
     the row of a position.
     """
     array = as_array(values)
+    if array.ndim == 0 and array.dtype.kind == "b":
+        raise TypeError(f"{what} must be a number, or a column of them, got {array}.")
     if array.dtype.kind in "buif":
         return array.astype(float, copy=False)
     found = np.empty(array.shape)
@@ -87,8 +89,10 @@ def check_same_index(**arrays):
     position. All are as long as the first; a single number stands for all rows.
     """
     first, rows = next(iter(arrays.items()))
-    is_number = isinstance(rows, numbers.Number | np.ndarray) and np.ndim(rows) == 0
-    if rows is None or is_number:
+    is_text = isinstance(rows, str | bytes)
+    if (pd.api.types.is_scalar(rows) and not is_text) or (
+        isinstance(rows, np.ndarray) and rows.ndim == 0
+    ):
         raise ValueError(f"{first} must have rows, one per group or item, got {rows!r}.")
     given = {name: values for name, values in arrays.items() if values is not None}
     for name, values in given.items():
@@ -187,14 +191,15 @@ def refuse_unhashable(what, names, row=int):
 
 def one_column(what, values):
     """An array of one axis, of any type, in the byte order of the machine."""
-    if hasattr(values, "__array__"):
+    if hasattr(values, "__array__") or not pd.api.types.is_list_like(values):
         array = np.asarray(values)
     else:
         array = pd.Series(list(values), dtype=object).to_numpy()
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"{what} must be one column, got an array of shape {array.shape}.")
+        got = f"an array of shape {array.shape}" if array.ndim else repr(values)
+        raise ValueError(f"{what} must be one column, got {got:.60}.")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -6,7 +6,7 @@ import inspect
 import math
 import numbers
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
@@ -134,12 +134,16 @@ def check_stored(estimator):
 
 def check(name, value, rules):
     """Refuse a value that keeps none of the rules."""
-    if any(rule.holds(value) for rule in rules if rule.holds):
-        return
-    if not isinstance(value, _SCALAR) and any(rule.holds is None for rule in rules):
+    if _keeps(value, rules):
         return
     remedy = "".join(f" {rule.remedy}" for rule in rules if rule.remedy)
     raise rules[0].error(f"{name} must be {_either(rules)}, got {_shown(value)}.{remedy}")
+
+
+def _keeps(value, rules):
+    """Whether a value keeps one of the rules, or one that the function checks."""
+    unchecked = not isinstance(value, _SCALAR) and any(rule.holds is None for rule in rules)
+    return unchecked or any(rule.holds(value) for rule in rules if rule.holds)
 
 
 @functools.cache
@@ -174,11 +178,15 @@ def rules_for(hint):
         kind, limits = args[:2]
         if isinstance(limits, Ends):
             return [Rule(limits.holds, limits.words)]
+        if kind is str and isinstance(limits, str):
+            return [Rule(lambda value: isinstance(value, str), f"a string, {limits}")]
         if kind is str:
             return [Rule(functools.partial(_is_among, limits), _listed(limits))]
         return [_number_rule(kind, limits)]
     if origin is Sequence and (each := rules_for(args[0])) and all(rule.holds for rule in each):
-        return [_sequence_rule(each)]
+        return [_sequence_rule(each, (typing.get_args(args[0]) or args)[0] in (int, float))]
+    if origin is tuple and Ellipsis not in args:
+        return [_tuple_rule([rules_for(arg) for arg in args])]
     if hint in (int, float):
         return [_number_rule(hint, Range())]
     if hint in (None, NoneType):
@@ -197,17 +205,35 @@ def _number_rule(kind, limits):
         if not isinstance(value, _REAL[kind]) or isinstance(value, bool):
             return False
         value = value.item() if isinstance(value, np.generic) else value
-        return abs(value) <= max(LARGEST[kind], limits.high or 0) and limits.holds(value)
+        largest = LARGEST[int if isinstance(value, int) else float]  # as numpy holds them
+        return abs(value) <= max(largest, limits.high or 0) and limits.holds(value)
 
     return Rule(holds, limits.words(kind), limits.remedy)
 
 
-def _sequence_rule(rules):
+def _sequence_rule(rules, of_numbers):
     def holds(value):
-        several = hasattr(value, "__len__") and np.ndim(value) == 1 and not isinstance(value, dict)
-        return several and all(any(rule.holds(v) for rule in rules) for v in value)
+        if not _is_row(value) or (of_numbers and len(value) == 0):
+            return False
+        return all(any(rule.holds(v) for rule in rules) for v in value)
 
     return Rule(holds, f"a sequence ({_either(rules)} each)")
+
+
+def _tuple_rule(parts):
+    def holds(value):
+        if not _is_row(value) or len(value) != len(parts):
+            return False
+        return all(not rules or _keeps(v, rules) for v, rules in zip(value, parts, strict=True))
+
+    return Rule(holds, f"a tuple of {len(parts)}")
+
+
+def _is_row(value):
+    """Whether a value has parts in an order; arrays of two axes have rows."""
+    if not hasattr(value, "__len__") or isinstance(value, str | bytes | Mapping | Set):
+        return False
+    return getattr(value, "ndim", 1) == 1 or (isinstance(value, np.ndarray) and value.ndim == 2)
 
 
 def _class_rule(kind):

@@ -88,6 +88,7 @@ Rows: TypeAlias = IntoFrame
 Table: TypeAlias = ArrayLike | IntoFrame
 Path: TypeAlias = str | PathLike[str]
 Paths: TypeAlias = Path | Sequence[Path]
+Text: TypeAlias = Annotated[str, "which may be empty"]
 Names: TypeAlias = str | Sequence[str]
 Label: TypeAlias = str | float  # the name of a model, which may be a number
 Labels: TypeAlias = Sequence[Any] | pd.Index

@@ -271,6 +271,8 @@ class GroupSummary:
 
     def __post_init__(self):
         _refuse_other_labels(self, "X", "z", "sigma2", "n", "groups", "n_independent")
+        if self.X is not None and not isinstance(self.X, pd.DataFrame):
+            raise TypeError(f"X must be a DataFrame or None, got {type(self.X).__name__}.")
         _set(self, "labels", _index(self.labels))
         for name in ("z", "sigma2"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))

@@ -27,12 +27,13 @@ import skbench as sb
 from skbench._checks import plain
 
 _HERE = Path(sb.__file__).parent
+_OF_NUMPY = "encountered in"
 # Words of other libraries' errors.
 _RAW = (
     """
 truth value | not supported between | could not convert | division by zero | Singular matrix
 must be real number | invalid literal | NoneType | object is not | unhashable | index out of range
-out of bounds | broadcast | zero-size array | cannot reindex
+out of bounds | to unpack | not supported for the input | broadcast | zero-size array | cannot reindex
 """.strip()
     .replace("\n", " | ")
     .split(" | ")
@@ -60,7 +61,7 @@ def outcome(call):
             return None
     told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
     numeric = [w for w in told if issubclass(w.category, RuntimeWarning)]
-    numeric = [w for w in numeric if "site-packages" in w.filename or "numpy" in str(w.message)]
+    numeric = [w for w in numeric if "site-packages" in w.filename or _OF_NUMPY in str(w.message)]
     assert not numeric, [str(w.message) for w in numeric]
     for numbers in _numbers(value):
         assert not np.isposinf(np.abs(numbers)).any(), "infinite"
@@ -344,6 +345,7 @@ RIGHT_NUMBERS = RIGHT | {
     "long": lambda v: np.asarray(v, dtype=np.longdouble),
 }
 RIGHT_NAMES = RIGHT | {
+    "its own index": lambda v: pd.DataFrame({"a": v}).set_index("a", drop=False),
     "unused category": lambda v: pd.Categorical(v, categories=[*sorted(set(v)), "zz"]),
     "nullable": lambda v: pd.Series(v, dtype="string"),
     "tuples": lambda v: objects(v, lambda value: (value,)),
@@ -379,16 +381,22 @@ REFUSED = {
     "a word": lambda v: "x" * len(v),
     "dict": lambda v: dict(enumerate(np.asarray(v))),
     "set": lambda v: {*map(str, np.asarray(v))},
+    "true": lambda v: True,
+    "NaT": lambda v: pd.NaT,
     "generator": lambda v: (value for value in np.asarray(v)),
     "records": lambda v: np.array([(1.0,)] * len(v), dtype=[("a", float)]),
     "column twice": lambda v: pd.DataFrame(np.column_stack([v, v])[:, :2], columns=["a", "a"]),
 }
 BEYOND = [10**400] if pd.__version__ >= "3" else []  # which pandas 2 cannot hold
 CELLS = ([1], {}, {1}, len, np.arange(2))
-REFUSED_NAMES = REFUSED | {
-    f"cell {cell!r}": lambda v, cell=cell: with_first(v, cell)
-    for cell in (*CELLS[:3], CELLS[4], None, np.nan, pd.NA, pd.NaT)
-}
+REFUSED_NAMES = (
+    REFUSED
+    | {"a number": lambda v: 1}
+    | {
+        f"cell {cell!r}": lambda v, cell=cell: with_first(v, cell)
+        for cell in (*CELLS[:3], CELLS[4], None, np.nan, pd.NA, pd.NaT)
+    }
+)
 REFUSED_LABELS = REFUSED | {
     f"cell {cell!r}": lambda v, cell=cell: with_first(v, cell)
     for cell in (*CELLS, "high", b"1", 1j, *BEYOND, np.timedelta64(1, "s"), *ODD.values())
@@ -525,6 +533,7 @@ def test_odd_arrays(name, walked):
 GROUPS = {
     "no rows": lambda: (X.iloc[:0], Z[:0], SIGMA2[:0], SIZE[:0]),
     "one row": lambda: (X.iloc[:1], Z[:1], SIGMA2[:1], SIZE[:1]),
+    "three rows": lambda: (X.iloc[:3], Z[:3], SIGMA2[:1].repeat(3)),
     "short z": lambda: (X, Z[:-1], SIGMA2, SIZE),
     "z of two columns": lambda: (X, np.column_stack([Z, Z]), SIGMA2, SIZE),
     "z complex": lambda: (X, Z + 1j, SIGMA2, SIZE),
@@ -548,6 +557,7 @@ GROUPS = {
 ESTIMATORS = {
     "direct": sb.DirectEstimator(),
     "EB": sb.EmpiricalBayes(Ridge(), random_state=0),
+    "fplib": sb.EmpiricalBayes(Ridge(), cv=2, prior_variance="fplib", random_state=0),
     "synthetic": sb.SyntheticRegression(Ridge()),
     "JS": sb.JamesStein(),
     "FH": sb.FayHerriot(),
@@ -586,6 +596,7 @@ ITEMS = {
     "model mixed": lambda: spoiled("model", 7, 24),
     "item twice": lambda: spoiled("item", "t1", 2),
     "item nan": lambda: spoiled("item", np.nan),
+    "its own index": lambda: rated().assign(score=rated()["x"]).set_index("model", drop=False),
     "columns twice": lambda: pd.concat([good_items(), good_items()[["score"]]], axis=1),
     "no frame": lambda: [1, 2, 3],
     "a number": lambda: 3.0,
@@ -612,7 +623,7 @@ def test_item_rows(kind, name):
 
 def rated():
     rows = good_items()
-    return rows.assign(x=np.arange(len(rows)) % 4 // 2.0, second=np.arange(len(rows)) % 3 // 2.0)
+    return rows.assign(x=np.arange(len(rows)) % 4 / 3, second=np.arange(len(rows)) % 3 / 2)
 
 
 LENGTHS = VOTES.assign(x=np.sin(np.arange(12)), second=np.cos(np.arange(12)))
@@ -704,7 +715,43 @@ def test_judged_rows(name, kind):
 
 # --- single numbers ------------------------------------------------------------------------
 
+DRAWS = sb.Draws(np.full((9, 2, 2), 0.5), (pd.Index([*"ab"]), pd.Index([*"tu"])), "bootstrap")
+MEANS = sb.aggregate(DRAWS)
+MIXED = X.assign(model=[*"abcd"] * 3)
+REFUSALS = {
+    "effect beyond 64 bits": lambda: sb.required_items(10**30, omega2=0.1),
+    "clusters beyond 64 bits": lambda: sb.required_items(0.1, omega2=0.1, cluster_size=10**30),
+    "no penalties": lambda: sb.StructuredRegression(alphas=[]).fit(X, Z, SIGMA2),
+    "bounds of nothing": lambda: sb.normalize_scores(DRAWS, None),
+    "no bounds": lambda: sb.normalize_scores(DRAWS, ()),
+    "three bounds": lambda: sb.normalize_scores(DRAWS, (0, 1, 2)),
+    "pairs of numbers": lambda: sb.differences(MEANS, [1, 2]),
+    "pair twice": lambda: sb.differences(MEANS, [("a", "b"), ("a", "b")]),
+    "corners of no kind": lambda: sb.WeightSimplex(object()).fit(CATEGORY, Z, SIGMA2),
+    "order of a word": lambda: sb.kemeny_order(True),
+    "order of a dict": lambda: sb.kemeny_order({"a": 1}),
+    "order of twins": lambda: sb.kemeny_order(pd.DataFrame({"t": [1, 2]}, ["a", "a"])),
+    "sample of nothing": lambda: sb.sample_items(None, 2),
+    "sample of a list": lambda: sb.sample_items([1], 2),
+    "sample of a column": lambda: sb.sample_items(good_items()["score"], 2),
+    "models as items": lambda: sb.pass_at_k(good_items(), k=1, item="model"),
+}
+REFUSALS |= {
+    f"array for the text of {name}": lambda e=e: (
+        clone(e).fit(MIXED, Z, SIGMA2).predict(np.ones((N, 3)))
+    )
+    for name, e in ESTIMATORS.items()
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", REFUSALS)
+def test_refusals(kind):
+    assert outcome(REFUSALS[kind]) is None
+
+
 NUMBERS = {
+    "scores of 1e70": lambda: sb.EmpiricalBayes(cv=2).fit(X, Z * 1e70, SIGMA2).estimate(),
     "nothing to plan": lambda: sb.required_items(0, omega2=0.2),
     "effect tiny": lambda: sb.required_items(1e-300, omega2=0.2),
     "items negative": lambda: sb.make_items(n_items=-1),

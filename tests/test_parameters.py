@@ -122,7 +122,7 @@ ALIASES = {
     "Share": ([0, 1, 0.5], [-0.1, 1.1, np.inf, False]),
     "OpenShare": ([0.5], [0, 1]),
     "Positive": ([1e-9, 3], [0, -1, np.inf, 1e76]),
-    "NonNegative": ([0, np.int8(2)], [-1e-9, np.nan, 10**400]),
+    "NonNegative": ([0, np.int8(2)], [-1e-9, np.nan, 10**30, 10**400]),
     "Correlation": ([-1, 0, 1], [-1.1, 1.1]),
     "AtLeastOne": ([1, 1.5], [0.9]),
     "Whole": ([0, np.int64(3)], [-1, 0.0, True]),

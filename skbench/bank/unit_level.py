@@ -317,7 +317,7 @@ class UnitLevelModel(BaseEstimator):
 
     def _warn_of_units(self, codes, y):
         """Warn if scores look to be in different units."""
-        tops = {"the earlier models": np.nanmax(np.abs(self.bank.scores_))}
+        tops = {"the earlier models": float(np.nanmax(np.abs(self.bank.scores_)))}
         tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
         told = unlike_units(tops)
         if told is not None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skbench._checks import floats, plain
+from skbench._checks import as_array, check_same_index, floats, plain, refuse_repeats
+from skbench._columns import as_pandas
 from skbench._types import Table
 from skbench._warnings import warn
 from skbench.stats.ranking import kemeny
@@ -50,7 +51,7 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Raises
     ------
     ValueError
-        If a score is missing or infinite, or the table is empty.
+        If a score is missing or infinite, two models or tasks have one name, or the table is empty.
 
     Warns
     -----
@@ -62,7 +63,8 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Minimizes Kendall's distance [1]_: the number of pairs of models that a task orders the
     other way round, over all tasks; ties cost nothing. The order is exact if majorities split
     the models into groups of at most 16. Larger groups are ordered by their Borda counts and
-    improved by moving single models. Of several best orders, one is returned.
+    improved by moving single models. Of several best orders, one is returned: the
+    order of the rows may decide which.
 
     When not to use it: when the size of leads matters, or where the order has sampling error;
     see `rank_confidence_sets`.
@@ -81,6 +83,11 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     >>> list(consensus.order), consensus.cost, consensus.method
     (['cyd', 'ada', 'bob'], 2, 'exact')
     """
+    check_same_index(scores=scores)
+    scores = as_pandas(scores)
+    if not isinstance(scores, pd.DataFrame | pd.Series):
+        scores = np.atleast_1d(as_array(scores))
+        check_same_index(scores=scores)
     table = pd.DataFrame(scores)
     values = floats("scores", table.to_numpy(dtype=object))
     if not values.size:
@@ -92,6 +99,8 @@ def kemeny_order(scores: Table) -> KemenyOrder:
             f"{values[model, task]:g} on task {plain(table.columns[task])!r}. Leave out the "
             "model or the task."
         )
+    for what, names in (("models", table.index), ("tasks", table.columns)):
+        refuse_repeats(f"The list of {what}", names)
     cost = kemeny.disagreements(values)
     groups = kemeny.majority_components(cost)
     largest = max(map(len, groups))

@@ -16,6 +16,7 @@ from skbench._checks import (
     check_same_index,
     floats,
     n_rows,
+    refuse_repeats,
 )
 from skbench._random import as_generator
 from skbench._types import Count, Level, RandomState, checked
@@ -185,7 +186,7 @@ def rank_confidence_sets(
     check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance, df=df)
     labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(n_rows(estimate))
     x = check_column("estimate", estimate, labels)
-    _refuse_twins(labels)
+    refuse_repeats("The list of models", labels)
     root, difference_error = _errors(standard_error, covariance, labels)
     together = kind == "simultaneous"
     if method == "mogstad":
@@ -229,16 +230,6 @@ def letters_of(sets):
     """The string of letters of each model."""
     groups = indistinguishable_groups(sets)
     return ["".join(groups.columns[row]) for row in groups.to_numpy()]
-
-
-def _refuse_twins(labels):
-    """Refuse two models of one name."""
-    if not labels.is_unique:
-        twice = labels[labels.duplicated()][0]
-        raise ValueError(
-            f"Two models have the name {twice!r}: ranks are of models. Leave one out, or give them "
-            "names of their own."
-        )
 
 
 def _pair_df(df, variance, labels):

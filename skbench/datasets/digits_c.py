@@ -20,7 +20,7 @@ from skbench._random import as_generator
 from skbench._types import Count, Jobs, RandomState, checked
 from skbench.datasets._data import ItemData
 from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
-from skbench.items.rows import refuse_missing
+from skbench.items.rows import as_frame, refuse_missing
 
 _DESCRIPTION = """\
 digits-C: how five classifiers stand up to damaged handwritten digits
@@ -187,7 +187,7 @@ def sample_items(
     >>> sample_items(items, 1, random_state=0)["model"].tolist()
     ['a', 'b']
     """
-    items = items.to_pandas() if hasattr(items, "to_pandas") else items
+    items = as_frame(items, eager_only=True).to_pandas()
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
     keys = items[[topic, item]].apply(of_one_type)

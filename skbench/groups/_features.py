@@ -4,7 +4,7 @@ import pandas as pd
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from skbench._checks import as_array, check_rows
-from skbench._columns import as_pandas
+from skbench._columns import as_pandas, nominal_columns
 
 
 def training_data(estimator, X, y):
@@ -22,8 +22,17 @@ def features(estimator, X, reset=False):
     if isinstance(X, pd.DataFrame):
         check_rows(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if reset:
+            estimator._text = nominal_columns(X)
         return X
+    if reset:
+        estimator._text = []
     _refuse_text(X)
+    if estimator._text:
+        raise ValueError(
+            f"X is an array without names, but fit had text in column {estimator._text[0]!r}. Pass "
+            "a DataFrame of the columns of fit."
+        )
     return validate_data(estimator, X, reset=reset, dtype=float)
 
 

@@ -32,6 +32,7 @@ _DEPTHS = (2, 3, 4)
 _MAX_TREES = 200
 _LEARNING_RATE = 0.1
 _SMALL = 0.01  # spread of scores from which on thresholds of XGBoost do not matter
+_LARGE = 1e15  # scores whose sums of squares XGBoost, in 32 bits, cannot hold
 _PATIENCE = 10  # rounds without improvement before boosting stops
 
 
@@ -80,7 +81,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         """Rows for XGBoost, and the unit in which it is given their scores."""
         import xgboost
 
-        unit = _unit_of_small(y)
+        unit = _unit_of(y)
         return xgboost.DMatrix(X, y / unit, weight=sample_weight), unit
 
     def _best(self, data, folds):
@@ -126,10 +127,12 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return tags
 
 
-def _unit_of_small(y):
-    """Power of 2 that makes the spread of small scores ordinary; 1 for ordinary ones."""
-    spread = np.std(y)
-    rounding = np.finfo(float).eps * np.max(np.abs(y))
+def _unit_of(y):
+    """Power of 2 that makes the spread of small scores, or large ones, ordinary; else 1."""
+    spread, largest = np.std(y), np.max(np.abs(y))
+    if largest > _LARGE:
+        return 2.0 ** np.round(np.log2(largest))
+    rounding = np.finfo(float).eps * largest
     return 2.0 ** np.round(np.log2(spread)) if 4 * rounding < spread < _SMALL else 1.0
 
 
@@ -216,7 +219,8 @@ def precision_weights(sigma2):
     noisy = sigma2 > 0
     if not noisy.any():
         return np.ones_like(sigma2)
-    weights = 1 / np.maximum(sigma2, sigma2[noisy].min())
+    least = sigma2[noisy].min()
+    weights = least / np.maximum(sigma2, least)  # 1 / sigma2 may overflow
     return weights / weights.mean()
 
 

@@ -171,9 +171,9 @@ class StructuredRegression(SyntheticRegression):
         noisy = self.sigma2_ > 0
         # An exact group keeps its direct estimate, as new ones do.
         threshold = noisy * self.regressor_[-1].penalty / precision_weights(self.sigma2_)
-        self.penalty_ = (
-            float((threshold[noisy] / self.sigma2_[noisy]).mean()) if noisy.any() else 0.0
-        )
+        with np.errstate(over="ignore"):  # of the least variances there are
+            ratio = threshold[noisy] / self.sigma2_[noisy]
+        self.penalty_ = float(ratio.mean()) if noisy.any() else 0.0
         self.intercepts_ = shrunk_to_zero(self.z_ - self.prior_mean_, threshold)
 
     def _fitted_value(self):

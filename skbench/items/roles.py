@@ -10,7 +10,7 @@ from functools import cache
 
 import pandas as pd
 
-from skbench._checks import listed, plain
+from skbench._checks import listed, names_of, plain
 from skbench._undecided import Undecided
 
 # In order of preference; compared in lower case with punctuation as underscores.
@@ -96,7 +96,7 @@ ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results 
 
 def find_roles(columns, named, guess=ROLES):
     """Role -> columns, by the caller's word or by their usual names, and notes on the latter."""
-    roles = {role: _as_list(name) for role, name in named.items() if name is not None}
+    roles = {role: names_of(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
         check_exist(names, columns, f"{role}=")
     rivals = {}
@@ -252,10 +252,6 @@ def labels_alike(items):
             f"alone{f', as {len(alike) - 1} more do' * (len(alike) > 1)}; they are taken for "
             "different ones"
         )
-
-
-def _as_list(names):
-    return [names] if isinstance(names, str) else list(names)
 
 
 def _usual_names(role, roles):

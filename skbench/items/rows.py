@@ -36,6 +36,9 @@ def opened(items):
 
 def as_frame(rows, **options):
     """Rows as a narwhals frame; refuses what is no dataframe, and two columns of one name."""
+    if isinstance(rows, pd.DataFrame) and not set(rows.columns).isdisjoint(rows.index.names):
+        # pandas would ask which of the two is meant: it is the column.
+        rows = rows.set_axis(rows.index.set_names([None] * rows.index.nlevels))
     try:
         return nw.from_native(rows, **options)
     except nw.exceptions.DuplicateError as error:
@@ -48,7 +51,8 @@ def as_frame(rows, **options):
     except TypeError as error:
         raise TypeError(
             f"Rows must be a dataframe (pandas, polars, pyarrow, DuckDB, Dask, PySpark), got "
-            f"{type(rows).__name__}. Make a frame of it, with one row per model and item."
+            f"{'None' if rows is None else type(rows).__name__}. Make a frame of it, with one row "
+            "per model and item."
         ) from error
 
 
@@ -74,6 +78,8 @@ def with_item_key(frame, item, topic, by=(), model=None):
                 f"topic={topic!r} names the column of the models, or of the items. Name columns of "
                 "topics, or pass topic=None."
             )
+    if item == model:
+        raise ValueError(f"item={item!r} is the column of the models, too. Name one for each.")
     own = (*by, model, item)
     key = [name for name in topics if name in columns and name not in own] + [item]
     native = nw.to_native(frame)

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._types import Count, checked
+from skbench._types import Count, Text, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -66,7 +66,7 @@ class DifferenceDisplay(Display):
     """
 
     rows: pd.DataFrame
-    remarks: Sequence[str]
+    remarks: Sequence[Text]
 
     _by_row = ("rows", "remarks")
     _row_inches = 0.24, 0.0

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from skbench._checks import check_option
-from skbench._types import Count, Labels, checked
+from skbench._types import Count, Labels, Text, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -73,7 +73,7 @@ class ForestDisplay(Display):
 
     rows: Mapping[str, pd.DataFrame]
     truth: np.ndarray | None
-    remarks: Sequence[str]
+    remarks: Sequence[Text]
 
     _by_row = ("rows", "truth", "remarks")
     _row_inches = 0.13, 0.075

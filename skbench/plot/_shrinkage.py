@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._types import Count, Labels, checked
+from skbench._types import Count, Labels, Text, checked
 from skbench.containers import Estimate
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -97,7 +97,7 @@ class ShrinkageDisplay(Display):
 
     moves: pd.DataFrame
     rows: pd.DataFrame
-    remarks: Sequence[str]
+    remarks: Sequence[Text]
 
     _by_row = ("rows", "remarks")
 

@@ -23,7 +23,7 @@ from skbench.containers import Estimate
 from skbench.items.ranges import bounds_of
 from skbench.ppi._calibrated import group_cells, lines_with_mean
 from skbench.ppi._data import autorater_scores, label_column, ppi_data, score_table
-from skbench.ppi._few_labels import labels_needed, reach_of, warn_of_few_labels
+from skbench.ppi._few_labels import labels_needed, reach_of, warn_of_few_labels, warn_of_noise
 from skbench.stats import ppi
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.intervals.moments import divided
@@ -110,11 +110,18 @@ class PPIEstimator(BaseEstimator):
         ValueError
             If no row has a label, a label is infinite, an autorater score is missing or
             infinite, or lengths or indexes differ.
+
+        Warns
+        -----
+        UserWarning
+            If there are too few labels or rows for what is asked, or the autorater's scores make
+            the estimate far noisier, as on another scale than the labels'.
         """
         data = self._read(X, y, None, cluster, sample_weight)
         result = self._fit_groups(data)
         warn_of_few_labels(data, result.n_unlabeled[0], self._without_unlabeled)
         self._store(data, result)
+        warn_of_noise(self.effective_sample_size_, self.n_labeled_)
         return self
 
     def predict(self, X: Table) -> np.ndarray:

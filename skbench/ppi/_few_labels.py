@@ -8,6 +8,7 @@ from scipy.stats import t as student_t
 from skbench._warnings import warn
 from skbench.stats.intervals.worst_case import end_variances
 
+_LEAST_EFFECTIVE = 0.25  # of the labels: chance takes less
 _LABELS = range(2, 10**12)  # a target out of reach of the most is out of reach
 
 
@@ -46,6 +47,16 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
         _warn(
             f"The autorater in column {int(np.argmax(constant))} gives every row the score "
             f"{data.autorater[0, constant][0]}: it adds nothing to the labels."
+        )
+
+
+def warn_of_noise(effective, n_labeled):
+    """Warn of a correction that is much worse than none, as where scores have another scale."""
+    if effective < _LEAST_EFFECTIVE * n_labeled:
+        _warn(
+            f"With the autorater the estimate is as noisy as that of {effective:.2g} labels alone, "
+            f"and there are {n_labeled}. Bring its scores to the scale of the labels, or tune the "
+            "power: power_tuning=True."
         )
 
 

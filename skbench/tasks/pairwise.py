@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from skbench._checks import refuse_repeats
 from skbench._types import Level, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
@@ -51,7 +52,7 @@ def differences(
     Raises
     ------
     ValueError
-        If a model is unknown, a pair compares a model with itself, or there is none.
+        If a model is unknown, a pair compares a model with itself or comes twice, or there is none.
     TypeError
         If `draws` are not Draws of one score per model.
 
@@ -107,6 +108,7 @@ def _difference_draws(draws, pairs):
     pairs = list(combinations(models, 2)) if pairs is None else [tuple(pair) for pair in pairs]
     if not pairs:
         raise ValueError(f"There is no pair to compare among {len(models)} models.")
+    refuse_repeats("pairs", pd.Index(pairs))
     at = np.array([models.get_indexer(pair) for pair in pairs])
     if at.shape[1:] != (2,) or (at < 0).any() or (at[:, 0] == at[:, 1]).any():
         raise ValueError(f"Pairs are of two different models, such as {tuple(models[:2])!r}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -100,7 +100,7 @@ class WeightSimplex(BaseEstimator):
 
     def __init__(
         self,
-        categories: tuple[str, str, str] | None = None,
+        categories: tuple[Any, Any, Any] | None = None,
         *,
         resolution: Count = 200,
         z: NonNegative = 2.0,

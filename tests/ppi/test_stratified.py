@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,6 +21,19 @@ def biased_autorater(seed=0, n=300, N=3000):
     f = rng.random(n + N)
     label = rng.binomial(1, f**3).astype(float)
     return f, np.where(np.arange(n + N) < n, label, np.nan)
+
+
+@pytest.mark.parametrize("estimator", [StratifiedPPI(), PPIMean(power_tuning=False)])
+def test_scores_on_another_scale_than_the_labels_are_told(estimator):
+    f, y = biased_autorater()
+    with pytest.warns(
+        UserWarning, match="as noisy as that of [01].* labels alone, and there are 300"
+    ):
+        estimator.fit(100 * f, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PPIMean().fit(100 * f, y)
+        estimator.fit(f, y)
 
 
 def test_one_stratum_is_the_difference_estimate():

@@ -396,5 +396,5 @@ def _truncated_mean(mean, variance):
         z = mean / deviation
         far = deviation * (1 - 2 / z**2 + 10 / z**4) / -z
         hazard = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))  # density / P((-inf, z])
-    near = np.where(z < _FAR_BELOW_0, far, mean + deviation * hazard)
+        near = np.where(z < _FAR_BELOW_0, far, mean + deviation * hazard)
     return np.where(variance == 0, np.maximum(mean, 0.0), near)

@@ -18,7 +18,10 @@ PAGES = [
     if not {"generated", "gallery", "_templates", "_build"} & set(page.parts)
 ]
 # Each takes seconds; what they use runs in the other pages and in doctests.
-SLOW_PAGES = ("composition", "confusion_matrices", "datasets", "pass_at_k", "selection", "studies")
+SLOW_PAGES = (
+    *("composition", "confusion_matrices", "datasets", "grouped_ppi", "pass_at_k", "selection"),
+    *("structured_regression", "studies", "which_estimator"),
+)
 SLOW = {DOC / "user_guide" / f"{name}.rst" for name in SLOW_PAGES}
 GUIDE = [
     pytest.param(page, marks=pytest.mark.slow if page in SLOW else ())

@@ -273,7 +273,7 @@ def indexed(arrays, rows):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "other"),
-    [pytest.param(*a, marks=[pytest.mark.slow] * (a[0] == "structured")) for a in ARGUMENTS],
+    one_in(3, ARGUMENTS, lambda name, other: name == "structured"),
 )
 def test_all_that_stands_beside_x_has_its_index(name, other):
     call, arrays = ALIGNED[name]
@@ -510,9 +510,7 @@ QUICK += (
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in ALIGNED]
-)
+@pytest.mark.parametrize("name", one_in(1, ALIGNED, lambda name: name not in QUICK))
 def test_odd_arrays(name, walked):
     call, arrays = ALIGNED[name]
     right, counts, wrong = call(**arrays), collections.Counter(), []

@@ -3,8 +3,10 @@
 import pytest
 
 
-def one_in(step, cases):
-    """Parameters of tests: every so-manieth case, counted from the first; the others are slow."""
+def one_in(step, cases, is_slow=lambda *case: False):
+    """Parameters of tests: one case in so many; the others, and long ones, are slow."""
     cases = [case if isinstance(case, tuple) else (case,) for case in cases]
-    marks = [pytest.mark.slow if i % step else () for i in range(len(cases))]
-    return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
+    return [
+        pytest.param(*case, marks=pytest.mark.slow if i % step or is_slow(*case) else ())
+        for i, case in enumerate(cases)
+    ]

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.subjects import SUBJECTS, Case
 from laws.tables import NAMES, SCORES, SQUARES, Size, sizes
+from walks import one_in
 
 import skbench
 
@@ -394,7 +395,7 @@ LAST += ("numbers as objects",)
 
 @pytest.mark.parametrize(
     "subject",
-    [pytest.param(s, marks=SLOW if SUBJECTS[s].slow else ()) for s in SUBJECTS],
+    one_in(2, SUBJECTS, lambda name: SUBJECTS[name].slow),
 )
 def test_laws_together(subject):
     """Tables that several laws change, one after the other; hypothesis finds the least that matter."""

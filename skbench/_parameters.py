@@ -226,7 +226,8 @@ def _tuple_rule(parts):
             return False
         return all(not rules or _keeps(v, rules) for v, rules in zip(value, parts, strict=True))
 
-    return Rule(holds, f"a tuple of {len(parts)}")
+    each = " or ".join(dict.fromkeys(_either(rules) for rules in parts if rules))
+    return Rule(holds, f"a tuple of {len(parts)}" + f" ({each} each)" * bool(each))
 
 
 def _is_row(value):

@@ -112,11 +112,11 @@ def warn_of_unknown(bank, ids, position, rows, meaning):
     if len(unknown):
         warn(
             f"The bank lacks the items of {len(unknown)} of {len(ids)} {rows}, such as "
-            f"{plain(unknown[0])!r}: {meaning}.{_nearly_known(bank, unknown)}"
+            f"{plain(unknown[0])!r}: {meaning}.{nearly_known(bank, unknown)}"
         )
 
 
-def _nearly_known(bank, items):
+def nearly_known(bank, items):
     """A hint if the bank has unknown ids under another topic or spelling."""
     known = set(map(str, bank.items_["item"]))
     if any(str(item) in known for item in items):

@@ -9,6 +9,7 @@ import pandas as pd
 from pandas.api.types import is_list_like
 
 from skbench._checks import as_text, check_named, one_column, plain
+from skbench._columns import as_pandas
 
 _FORMAT = 3  # of states; the first did not know its items, the second not the one model
 
@@ -21,8 +22,8 @@ def item_ids(items, given, start, size):
         items = next((index for index in indexes if not _is_default(index)), counted_on)
     if not isinstance(items, str) and not is_list_like(items, allow_sets=False):
         raise TypeError(f"items must be a sequence of ids, got {items!r:.40}.")
-    ids = items.set_index(list(items)).index if isinstance(items, pd.DataFrame) else items
-    ids = [ids] if isinstance(ids, str) else ids
+    ids = as_pandas([items] if isinstance(items, str) else items)
+    ids = ids.set_index(list(ids)).index if isinstance(ids, pd.DataFrame) else ids
     if not isinstance(ids, pd.Index):
         ids = one_column("items", ids)
         # Not all that pandas would make text of can be.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skbench._checks import as_array, check_same_index, floats, plain, refuse_repeats
+from skbench._checks import check_same_index, floats, plain, refuse_repeats
 from skbench._columns import as_pandas
 from skbench._types import Table
 from skbench._warnings import warn
@@ -84,11 +84,12 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     (['cyd', 'ada', 'bob'], 2, 'exact')
     """
     check_same_index(scores=scores)
-    scores = as_pandas(scores)
-    if not isinstance(scores, pd.DataFrame | pd.Series):
-        scores = np.atleast_1d(as_array(scores))
-        check_same_index(scores=scores)
-    table = pd.DataFrame(scores)
+    try:
+        table = pd.DataFrame(as_pandas(scores))
+    except (TypeError, ValueError, pd.errors.InvalidIndexError) as error:
+        raise ValueError(
+            f"scores must be a table, models in rows and tasks in columns, got {scores!r:.60}."
+        ) from error
     values = floats("scores", table.to_numpy(dtype=object))
     if not values.size:
         raise ValueError(f"scores has shape {values.shape}: pass models in rows, tasks in columns.")

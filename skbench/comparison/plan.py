@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
 from scipy.optimize import brentq
 
 from skbench._types import AtLeastOne, Count, Level, NonNegative, OpenShare, checked
 from skbench.stats.ranking import power as formulas
+
+_STEPS = 200  # effects tried where the largest is not enough
 
 
 class NothingDetectable(ValueError):
@@ -203,9 +206,17 @@ def minimum_detectable_effect(
 
 def _solved(power_of, power, largest):
     """Effect at which the power is reached."""
+    least = 1e-9 * largest
     if power_of(largest) < power:
-        raise NothingDetectable(f"No difference is found with power {power:g}. Take more items.")
-    return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
+        # Of an exact test it goes up and down.
+        steps = np.linspace(least, largest, _STEPS)
+        step = next((k for k, x in enumerate(steps) if power_of(x) >= power), 0)
+        if step == 0:
+            raise NothingDetectable(
+                f"No difference is found with power {power:g}. Take more items."
+            )
+        least, largest = steps[step - 1 : step + 1]
+    return float(brentq(lambda x: power_of(x) - power, least, largest, xtol=1e-12))
 
 
 def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0):

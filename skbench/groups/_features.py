@@ -30,8 +30,8 @@ def features(estimator, X, reset=False):
     _refuse_text(X)
     if estimator._text:
         raise ValueError(
-            f"X is an array without names, but fit had text in column {estimator._text[0]!r}. Pass "
-            "a DataFrame of the columns of fit."
+            "X is an array without names, but fit had text or categories in column "
+            f"{estimator._text[0]!r}. Pass a DataFrame of the columns of fit."
         )
     return validate_data(estimator, X, reset=reset, dtype=float)
 

@@ -34,8 +34,9 @@ def are_statistics(items):
     keys = [items[name] for name in ("model", "topic") if name in items]
     others = items["score"].where(~named).groupby(keys or named.to_numpy() * 0)
     mean, least, most = (others.transform(how) for how in ("mean", "min", "max"))
-    sure |= named & ((items["score"] - mean).abs() <= _NEAR) & (least < most)
-    return items["item"].isin(items["item"][sure]).to_numpy()
+    differ = items["score"].where(named & (least < most)) - mean
+    agrees = (differ.abs() <= _NEAR).where(differ.notna()).groupby(items["item"]).min() == 1
+    return (sure | items["item"].isin(agrees.index[agrees])).to_numpy()
 
 
 def check_totals(rows, topics, counts=None):

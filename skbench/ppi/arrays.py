@@ -56,9 +56,18 @@ def rows_of_arrays(
     check_same_index(Y=Y, Yhat=Yhat)
     Y = one_column("Y", Y)
     Y = check_column("Y", Y, range(len(Y)), unit="row")
+    for name, given in {"Yhat": Yhat, "Yhat_unlabeled": Yhat_unlabeled}.items():
+        if len(given) == 0:
+            raise ValueError(f"{name} has no rows. Pass one kind of rows alone to fit, as X and y.")
     scores = [autorater_scores(score_table(a)) for a in (Yhat, Yhat_unlabeled)]
     if scores[0].shape[1] != scores[1].shape[1]:
         raise ValueError(
             f"Yhat has {scores[0].shape[1]} autoraters, but Yhat_unlabeled {scores[1].shape[1]}."
         )
-    return np.concatenate(scores), np.append(Y, np.full(len(scores[1]), np.nan))
+    names = [list(a.columns) for a in (Yhat, Yhat_unlabeled) if hasattr(a, "columns")]
+    if len(names) == 2 and names[0] != names[1]:
+        raise ValueError(
+            f"Yhat is of the autoraters {names[0]}, but Yhat_unlabeled of {names[1]}. Pass both in "
+            "one order."
+        )
+    return np.concatenate(scores), np.append(Y, np.full(len(Yhat_unlabeled), np.nan))

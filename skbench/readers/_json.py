@@ -19,11 +19,13 @@ _BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the process
 _DAMAGE = ("BadZipFile", "EOFError", "LZMAError", "ZstdError", "error")
 _GZIP = b"\x1f\x8b"  # how such files begin
 _BOM = b"\xef\xbb\xbf"
-# After a colon, a comma or a blank stands a number of 20 digits, or of 19 and a sign.
+# Digits, minus signs, and what may stand before a number.
 _KINDS = bytes(
-    b"0A "[0 if b in b"-0123456789" else 1 if b in b"[:, \t\n" else 2] for b in range(256)
+    b"0-A "[0 if b in b"0123456789" else 1 if b in b"-" else 2 if b in b"[:, \t\r\n" else 3]
+    for b in range(256)
 )
-_LONG_INTEGER = b"A" + b"0" * 20
+_LONG_INTEGERS = b"A" + b"0" * 20, b"A-" + b"0" * 19
+_ESCAPED_COLON = b"\\u003"
 
 
 class Complete(ValueError):
@@ -62,9 +64,12 @@ def fast_loads():
     def sure_loads(text):
         value = loads(text)
         # orjson makes floats of integers beyond 64 bits, and the last of equal keys counts.
-        if _LONG_INTEGER in text.translate(_KINDS):
+        kinds = text.translate(_KINDS)
+        if any(long in kinds for long in _LONG_INTEGERS):
             raise ValueError("an integer is too long")
         # A text may have colons, too, as often as it is written again.
+        if _ESCAPED_COLON in text:
+            raise ValueError("colons cannot be counted")
         n_keys = text.count(b":")
         if not (_are_objects(value) and sum(map(len, value)) == n_keys):
             try:

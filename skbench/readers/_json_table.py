@@ -1,5 +1,6 @@
 """Records of JSON files -> a table of them: fields by their dotted places, lists left out."""
 
+import json
 from itertools import chain
 
 from skbench._checks import listed
@@ -8,6 +9,7 @@ from skbench.readers._json import (
     Complete,
     beginning,
     blocks,
+    decoded,
     document,
     has_an_object_per_line,
     only_objects,
@@ -16,6 +18,7 @@ from skbench.readers._json import (
 )
 
 _ABSENT = float("nan")
+_BLANK = (_ABSENT, None)
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
 
 
@@ -45,24 +48,18 @@ def left_out(names):
 
 def _parts_of_table(path, bad, lists):
     """Columns, and of how many records they are."""
-    try:
-        whole = object_of_lists(path)
-    except Complete:
-        whole = None
-        with open_bytes(path) as file:
-            if file.readline() and file.read(1):
-                raise
+    whole = object_of_lists(path)
     if whole is None:
         for objects in blocks(path, bad):
             yield _columns(objects.values(), lists), len(objects)
         return
-    lists = dict(_lists_of_objects(whole))
-    if len(lists) > 1:
+    found = dict(_lists_of_objects(whole))
+    if len(found) > 1:
         raise ValueError(
-            f"{str(path)!r} holds {len(lists)} lists of records: {listed(lists)}. Save the one "
+            f"{str(path)!r} holds {len(found)} lists of records: {listed(found)}. Save the one "
             "that has the results as a file of its own."
         )
-    ((place, elements),) = lists.items()
+    ((place, elements),) = found.items()
     objects = only_objects(path, enumerate(elements, start=1), bad, "element {}")
     beside = _columns([whole] * len(objects), set())
     _add(beside, _columns(objects.values(), lists, f"{place}."))
@@ -92,12 +89,12 @@ def _add(columns, others):
     for name, values in others.items():
         if name in columns:
             pairs = list(zip(columns[name], values, strict=True))
-            if any(first is not _ABSENT and second is not _ABSENT for first, second in pairs):
+            if any(first not in _BLANK and second not in _BLANK for first, second in pairs):
                 raise ValueError(
                     f"A record has the field {name!r} twice: under this name, and in an object. "
                     "Leave out one of them."
                 )
-            values = [second if first is _ABSENT else first for first, second in pairs]
+            values = [second if first in _BLANK else first for first, second in pairs]
         columns[name] = values
 
 
@@ -122,12 +119,28 @@ def object_of_lists(path):
     if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
         return None
     try:
-        whole = _with_records(document(path))
+        whole = document(path)
     except Complete:
-        raise
+        if any(_lists_of_objects(_last_of_equal_keys(path))):
+            raise
+        return None
     except (OSError, ValueError):
         return None
+    try:
+        whole = _with_records(whole)
+    except Complete as error:
+        raise Complete(f"Cannot read {str(path)!r}: {error}.") from None
     return whole if any(_lists_of_objects(whole)) else None
+
+
+def _last_of_equal_keys(path):
+    """The object that a file is, parsed as if `document` had not refused it; or an empty one."""
+    try:
+        with open_bytes(path) as file:
+            whole = json.loads(decoded(file.read()))
+    except (RecursionError, ValueError):
+        return {}
+    return whole if isinstance(whole, dict) else {}
 
 
 def _with_records(whole):

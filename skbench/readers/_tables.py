@@ -99,15 +99,17 @@ def _shared_columns(parts, options, notes):
 
 def _refuse_copies(parts):
     """Refuse a file with the rows of another, whose name, or link, says that it is its copy."""
-    first = {}
+    originals = {}
+    for part in parts:
+        path = part.path.parent.resolve() / without_suffixes(part.path)
+        originals.setdefault(path, part)
     for part in parts:
         path = part.path.resolve()
-        name = path.with_name(_COPY.sub("", without_suffixes(path)))
-        other = first.setdefault(name, part)
+        other = originals.get(path.with_name(_COPY.sub("", without_suffixes(path))), part)
         if other is not part and other.rows.equals(part.rows):
             raise ValueError(
-                f"{str(part.path)!r} and {str(other.path)!r} hold the same rows, and by its name "
-                "one is a copy. Leave it out."
+                f"{str(part.path)!r} and {str(other.path)!r} hold the same rows, and one is a copy "
+                "by its name, or a link. Leave it out."
             )
 
 

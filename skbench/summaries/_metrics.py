@@ -180,7 +180,7 @@ def _refuse_unlike(y_true, y_pred):
     labels, predicted = set(y_true), y_pred.unique().tolist()
     spellings = {}
     for label in sorted(x for x in labels.union(predicted) if isinstance(x, str)):
-        spellings.setdefault("".join(label.split()).casefold(), set()).add(label)
+        spellings.setdefault(" ".join(label.split()).lower(), set()).add(label)
     for alike in spellings.values():
         if len(alike) > 1 and not alike <= labels.intersection(predicted):
             raise ValueError(

@@ -39,6 +39,10 @@ MIXTURES = {
     "unsigned in a block": (
         lines(2**53, n=2000) + lines(2**63), [str(2**53 + i) for i in range(2000)] + [str(2**63)]
     ),
+    "after a return": (
+        f"[{lines(FAR, FAR + 1)[:-1]}]".replace("\n", ",").replace('"id": ', '"id":\r'),
+        [str(FAR), str(FAR + 1)],
+    ),
     "small": (lines(1.0, 2, None), [1, 2]),
 }  # fmt: skip
 

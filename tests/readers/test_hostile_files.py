@@ -106,6 +106,8 @@ REFUSED = {
     "list.json": ('[{"model": "a", "id": 1}]', "Cannot find the scores"),
     "twice.jsonl": (LINES.replace('"bb"', '7, "model": "bb"', 1), "line 5: an object has the key 'model'"),
     "twice.json": ('[\n{"model": {"x": 1, "x": 2}, "id": 1}]', "an object has the key 'x' twice"),
+    "escaped.jsonl": (LINES + '{"model": "a", "id": 1, "id": 2, "t": "\\u003a"}\n', "line 13: an object has the key 'id' twice"),
+    "names.json": ('{"columns": ["model", "id", "acc", "acc"], "data": [["a", 1, 1, 0]]}', "the key 'acc' twice"),
     "dots.jsonl": ('{"model": "a", "m.acc": 1, "m": {"acc": 0}}\n' * 2, "field 'm.acc' twice"),
     "whole.jsonl": (LINES + '{"model": ' + 50_000 * "[" + 50_000 * "]" + "}", "line 13: the values|row 13: the"),
     "points.csv": (GOOD.replace("correct", "score").replace(",1\n", ",1.2.3%\n").replace(",0\n", ",5%\n"), "row 1: 'score' holds '1.2.3%'"),
@@ -165,6 +167,8 @@ SAME = {
     "g.jsonl": gzip.compress(LINES.encode()), "x.csv.xz": lzma.compress(GOOD.encode()),
     "bom.jsonl": "\ufeff" + LINES, "crlf.jsonl": LINES.replace("\n", "\r\n"),
     "blank.jsonl": LINES.replace("\n", "\n\n") + " \n", "list.json": f"[{LINES[:-1]}]".replace("\n", ","),
+    "lists.json": '{"run": 7, "results": [' + LINES[:-1].replace("\n", ",").replace("}", ', "tags": ["x"]}') + "]}",
+    "nulls.jsonl": LINES.replace("}", ', "a.b": null, "a": {"b": 2}}'),
 }  # fmt: skip
 
 
@@ -175,6 +179,15 @@ def test_read_as_the_good_file(tmp_path, name, walked):
     walked("files", **{kind: 1})
     assert kind == "right", items
     pd.testing.assert_frame_equal(items[list(good)], good)
+
+
+def test_other_json_beside_results_is_ignored(tmp_path):
+    write(tmp_path / "r.csv", GOOD)
+    write(tmp_path / "config.json", '{"lr": 1, "lr": 2}')
+    write(tmp_path / "half.json", '{"name": "\\ud800"}')
+    write(tmp_path / "deep.json", '{"a":' * 100_000 + "1" + "}" * 100_000)
+    read = read_with_notes(tmp_path)
+    assert len(read.items) == len(ROWS) and any("ignored 3 files" in note for note in read.notes)
 
 
 def test_names_of_100_000_letters(tmp_path):

@@ -219,7 +219,10 @@ def test_copies_and_links_are_no_models(tmp_path, copy):
         (tmp_path / copy).symlink_to(tmp_path / "r.csv")
     else:
         table.to_csv(tmp_path / copy, index=False)
-    assert "hold the same rows, and by its name one is a copy." in str(refusal(tmp_path))
+    assert "hold the same rows, and one is a copy" in str(refusal(tmp_path))
+    (tmp_path / "r.csv").rename(tmp_path / "r (3).csv")  # as are the runs of one evaluation
+    if copy not in ("link.csv", "r.csv.gz"):
+        assert read_items(tmp_path)["model"].nunique() == 3
 
 
 def test_rows_of_two_files_are_not_paired_by_number(saved):
@@ -320,6 +323,9 @@ def test_a_row_that_sums_up_the_others_is_no_item(saved, name):
     assert kept["item"].tolist() == ["1", "2", "3"] * 2
     functions = pd.DataFrame({"model": "m", "item": ["sum", "mean", "f"], "score": [1, 0, 1]})
     assert len(read_items(saved(functions))) == 3
+    # A rating of its own, which is one model's mean by chance.
+    rated = {"item": ["fluency", "faith", "overall"], "gpt-4o": [4, 2, 3], "claude-3": [3, 5, 5]}
+    assert len(read_items(saved(pd.DataFrame(rated)))) == 6
 
 
 def test_marks_and_grades_are_words_for_scores(saved):

@@ -167,8 +167,7 @@ def read_items(
     """
     rows = unfolded(read_with_notes(**locals()))
     topics = [name for name in rows.key if name != "item"]
-    keys = rows.items[rows.key].drop_duplicates()
-    if topics not in ([], ["topic"]) and "item" in keys and keys.duplicated("item").any():
+    if topics not in ([], ["topic"]) and _start_again(rows):
         warn(
             f"Item ids start again in every topic. Pass topic={topics} to functions, which else "
             "take items of different topics for one."
@@ -288,6 +287,12 @@ def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     keys = {columns[role]: role for role in roles if isinstance(columns.get(role), str)}
     table, _ = load_table(path, lambda columns: [*keys, *keys.values()])
     return table.rename(columns=keys)
+
+
+def _start_again(rows):
+    """Whether ids of items start again in every topic."""
+    keys = rows.items[rows.key].drop_duplicates()
+    return "item" in keys and keys.duplicated("item").any()
 
 
 def _wanted(found, only, paths, notes):

@@ -55,12 +55,22 @@ def _standard_loads(text):
 
 
 @cache
-def fast_loads():
-    """A parser three times as fast, where orjson is installed; what is in doubt it refuses."""
+def _plain_loads():
+    """A parser three times as fast, where orjson is installed."""
     try:
-        from orjson import dumps, loads
+        from orjson import loads
     except ImportError:
         return _standard_loads
+    return loads
+
+
+@cache
+def fast_loads():
+    """The same, which refuses what is in doubt."""
+    loads = _plain_loads()
+    if loads is _standard_loads:
+        return loads
+    from orjson import dumps
 
     def sure_loads(text):
         value = loads(text)
@@ -112,7 +122,7 @@ def decoded(text):
 def open_bytes(path):
     """A binary file, uncompressed by its suffix or as gzip; damage and bombs raise an OSError."""
     path = Path(path)
-    if path.exists() and not path.is_file():
+    if not path.is_file() and path.exists():
         raise OSError("it is a folder, a pipe or a device. Save what it gives in a file")
     opener = _OPENERS.get(path.suffix.lower())
     if opener is None:
@@ -215,18 +225,22 @@ class _LookedAt(io.RawIOBase):
 
 
 def records(path, bad):
-    """Objects of a JSON Lines file, or of one JSON list, with the numbers of their lines."""
-    for objects in blocks(path, bad):
+    """Objects of a log in JSON Lines, or in one JSON list, with the numbers of their lines.
+
+    A program wrote it: no key stands twice, no id is longer than 64 bits.
+    """
+    for objects in blocks(path, bad, _plain_loads()):
         yield from objects.items()
 
 
-def blocks(path, bad):
+def blocks(path, bad, loads=None):
     """Objects by the numbers of their lines, some hundred thousand bytes of lines at a time."""
+    loads = loads or fast_loads()
     if beginning(path)[:1] == b"[":
         yield only_objects(path, enumerate(document(path), start=1), bad, "element {}")
     else:
         for number, block in _lines(path, bad):
-            yield _objects_of_lines(path, number, block, bad)
+            yield _objects_of_lines(path, number, block, bad, loads)
 
 
 def _lines(path, bad):
@@ -249,11 +263,11 @@ def _lines(path, bad):
         raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
 
 
-def _objects_of_lines(path, first, block, bad):
+def _objects_of_lines(path, first, block, bad, loads):
     text = block.removesuffix(b"\n")
     try:
         # No JSON has a line break within a string, so that commas may take their place.
-        found = fast_loads()(b"[" + text.replace(b"\n", b",") + b"]")
+        found = loads(b"[" + text.replace(b"\n", b",") + b"]")
         if len(found) == text.count(b"\n") + 1 and _are_objects(found):
             return dict(enumerate(found, start=first))
     except (ValueError, RecursionError):

@@ -4,6 +4,9 @@ import os
 from collections import Counter
 from pathlib import Path
 
+# One thread for each process of `pytest -n`; libraries look when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pandas as pd
 import pytest

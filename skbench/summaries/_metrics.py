@@ -33,7 +33,7 @@ _COUNTED = {
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
-# A variance goes with the estimate: groups of few rows borrow theirs (test_each_interval_covers).
+# Moderated by 20 degrees of freedom: own variances follow the errors of the estimates.
 _CONTINUOUS = Sampling("continuous", variance_noise=VarianceNoise(20, 1), bounds=(0, 1))
 
 
@@ -69,8 +69,8 @@ def group_metrics(
     GroupSummary
         Groups in sorted order. `n` is the number of rows that the metric rests on: all rows, the
         positive ones (tpr), the negative ones (fpr), those predicted positive (precision) or those
-        positive in truth or prediction (f1). The metric is nan where it is 0 / 0. `X` holds the columns of `by`, so that crossed groups
-        borrow from those they share a column with.
+        positive in truth or prediction (f1). Where it is 0, the metric is nan. `X` holds the
+        columns of `by`, so that crossed groups borrow from those they share a column with.
 
     Raises
     ------
@@ -90,9 +90,10 @@ def group_metrics(
     Values are those of scikit-learn's functions, group by group. Accuracy, tpr, fpr and precision
     are shares, with ``outcome="binomial"``: Wilson intervals, and counts for `MixedModel`. F1 and
     AUC are "continuous" with bounds 0 and 1; their variances (`skbench.stats.classification`) are
-    never 0, however few rows there are, and estimators that borrow take them as noisy: an extreme
-    value has a small variance by chance, too. `n_independent` of "auc" is the degrees of freedom of the
-    variance plus 1. Means of normal models may lie beyond 0 or 1: ``estimate.within(0, 1)``.
+    never 0, however few rows there are. Groups with extreme values have the smallest variances, so
+    estimators that borrow draw these to the pooled variance (test_all_intervals_cover).
+    `n_independent` of "auc" is the degrees of freedom of the variance plus 1. Means of normal
+    models may lie beyond 0 or 1: ``estimate.within(0, 1)``.
 
     When not to use it: for rows that depend on each other, such as several of one person
     (`summarize_items` takes clusters); for many models on the same rows, whose errors are
@@ -194,9 +195,11 @@ def _refuse_unlike(y_true, y_pred):
                 "Spell them alike, or code them as numbers if they are different labels."
             )
     words = all(isinstance(label, str) for label in labels)
-    for label in predicted:
-        is_score = isinstance(label, float) and label % 1 != 0
-        if label not in labels and (is_score or isinstance(label, str) != words):
+    unknown = [label for label in predicted if label not in labels]
+    mostly = len(labels) == 2 and not words and y_pred.isin(unknown).mean() > 0.5
+    for label in unknown:
+        is_score = mostly or (isinstance(label, float) and label % 1 != 0)
+        if is_score or isinstance(label, str) != words:
             raise ValueError(
                 f"Predictions such as {label!r} can equal no true label, such as "
                 f"{plain(y_true[0])!r}. Code both alike, or pass metric='auc' for scores."

@@ -1,12 +1,13 @@
 """Metrics by group: scikit-learn's and fairlearn's values, intervals that cover, COMPAS."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from sklearn import metrics as sk
 
 from skbench import DirectEstimator, EmpiricalBayes, JamesStein, MixedModel, group_metrics
@@ -71,6 +72,7 @@ def test_sizes_are_the_rows_that_the_metric_rests_on(rows):
         assert group_metrics(y, p, rows["sex"], metric).n.sum() == size
 
 
+@pytest.mark.filterwarnings("ignore:The estimates are moved")  # few groups
 @pytest.mark.parametrize(
     ("metric", "known"),
     [("tpr", "abd"), ("fpr", "acde"), ("precision", "acd"), ("f1", "abcd"), ("auc", "ad")],
@@ -97,6 +99,7 @@ REFUSED = {
     "another case": (["yes", "no"], ["Yes", "no"], ["a", "b"], {}),
     "other blanks": (["not ok", "ok", "ok "], ["not ok", "ok", "ok"], ["a", "b", "b"], {}),
     "scores for labels": ([1, 0], [0.7, 0.2], ["a", "b"], {}),
+    "deciles for labels": ([1, 0, 0], [7, 1, 3], ["a", "b", "b"], {}),
     "words for scores": ([1, 0], ["x", "y"], ["a", "b"], {"metric": "auc"}),
     "no such label": (["x", "y"], ["x", "y"], ["a", "b"], {"metric": "tpr"}),
     "undefined everywhere": ([0, 0], [1, 0], ["a", "b"], {"metric": "tpr"}),
@@ -134,6 +137,41 @@ def test_direct_intervals_cover(metric):
     assert 0.95 - 3.09 * np.sqrt(0.95 * 0.05 / len(g)) <= covered <= 0.98  # 0.939
     # Its variance is right on average, and shrinkage rests on that.
     assert 0.85 < np.mean((g.z - truth) ** 2) / np.mean(g.sigma2) < 1.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [15, 30, 60, 120])
+@pytest.mark.parametrize("metric", METRICS)
+def test_all_intervals_cover(metric, n):
+    rng, covered = np.random.default_rng(n), {}
+    # Sets of groups; boosted trees take longest.
+    estimators = [(DirectEstimator(), 10, 0.95), (MixedModel(kernels=None), 10, 0.93), (EmpiricalBayes(random_state=0), 4, 0.93)]  # fmt: skip
+    for number in range(10):
+        y, predicted, group, truth = simulated(metric, 60, rng, n, n)
+        g = group_metrics(y, predicted, group, metric).dropna()
+        for estimator, n_sets, level in estimators:
+            if number < n_sets:
+                e = estimator.fit(**g.fit_args).estimate()
+                hits = (e.low <= truth[g.labels]) & (truth[g.labels] <= e.high)
+                covered.setdefault((type(estimator), level), []).append(hits)
+    for (_, level), hits in covered.items():
+        hits = np.concatenate(hits)
+        assert hits.mean() >= binom.ppf(0.0005, len(hits), level) / len(hits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("metric", "most"), [("f1", 0.97), ("auc", 0.9)])
+def test_noisy_variances_are_moderated(metric, most):
+    """Squared error at 15 rows a group, relative to variances taken as they are."""
+    rng, errors = np.random.default_rng(0), []
+    for _ in range(20):
+        y, predicted, group, truth = simulated(metric, 30, rng, 15, 15)
+        g = group_metrics(y, predicted, group, metric).dropna()
+        believed = replace(g, sampling=replace(g.sampling, variance_noise=None))
+        found = [MixedModel(kernels=None).fit(**one.fit_args).estimate() for one in (g, believed)]
+        errors.append([np.mean((e.value - truth[g.labels]) ** 2) for e in found])
+    moderated, as_they_are = np.mean(errors, axis=0)
+    assert moderated < most * as_they_are
 
 
 @pytest.fixture(scope="module")

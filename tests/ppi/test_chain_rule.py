@@ -350,7 +350,6 @@ def test_labels_needed_where_all_rows_are_labeled():
     assert 1150 < more.labels_needed(np.ptp(ends(more)) / 2) < 1300
 
 
-GOOD, WEAK = (0.9, 0.9), (0.7, 0.7)
 TRUTHS = (0.5, 0.85, 0.95)
 
 
@@ -465,7 +464,7 @@ def test_coverage_of_the_automatic_choice(n_values, n_sets):
 def test_normal_interval_of_the_difference_fails_where_the_chain_holds():
     rng = np.random.default_rng(2)
     truth, n_sets = 0.95, 4000
-    unlabeled, counts = simulated(10, truth, GOOD, n_sets, rng)
+    unlabeled, counts = simulated(10, truth, (0.9, 0.9), n_sets, rng)
     low, high = chain_interval(unlabeled, counts, [1, 0])
     # y - f is 1, 0 or -1; its mean and variance follow from the counts.
     missed, invented = counts[:, 1, 0], counts[:, 0, 1]

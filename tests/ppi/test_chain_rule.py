@@ -411,10 +411,8 @@ def with_enough_labels(data):
 JUDGES = list(product(TRUTHS, (False, True)))
 
 
-@pytest.mark.parametrize(
-    ("n_values", "n"),
-    [(2, 30), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, 60), (3, 100)))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_values", "n"), [(2, 30), (2, 60), (3, 100)])
 def test_coverage_with_enough_labels(n_values, n):
     rng, n_sets = np.random.default_rng(n), 200
     for truth, useless in JUDGES:

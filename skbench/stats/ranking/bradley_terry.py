@@ -34,7 +34,7 @@ class RatingFit(NamedTuple):
     power : float
         Power of the judge, from 0 to 1.
     gain : float
-        Variance of the ratings by people's votes alone, divided by theirs; 1 without a judge.
+        1 over the mean ratio of the ratings' variances to those by people's votes alone.
     """
 
     standing: np.ndarray
@@ -171,7 +171,7 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
         Whether ties have a parameter of their own; else each is half a win of both models, as with
         a judge it must be.
     power : float, default=None
-        Power of the judge, from 0 to 1, as it is. None: that of the least variance.
+        Power of the judge, from 0 to 1, as it is. None: that of the least variances.
 
     Returns
     -------
@@ -198,9 +198,10 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
 
     With a judge, the estimate is prediction-powered [2]_: people decide `n` of `N` votes, chosen
     at random. At a power `l` the mean over these of the score of people less `l` times that of the
-    judge, plus `l` times the judge's mean over all votes, is 0. The power that minimizes the sum of
-    the ratings' variances is cut to [0, 1], and halved until ratings are finite and
-    more precise than people's alone. `C` counts people's votes.
+    judge, plus `l` times the judge's mean over all votes, is 0. The power minimizes the mean, over
+    the models, of the ratio of a rating's variance to that by people's votes alone. It is cut to
+    [0, 1], and halved until ratings are finite and that ratio is at most 1. `C` counts people's
+    votes.
 
     References
     ----------
@@ -231,23 +232,21 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     n_rated = np.sum(place == 0)
     found, information = _maximum(people, n_rated, design, davidson)
     sandwich, number = _sandwich(found, information, people, design, davidson)
-    alone = most = np.trace(sandwich[:n_rated, :n_rated])
+    alone, most = np.diag(sandwich)[:n_rated], 1 if power is None else np.inf
     if votes.judge is None:
         power = 0.0
     else:
         every = _design(votes, n_models, False)[:, finite]
         if power is None:
-            power = _tuned_power(found, information, votes, every, n_rated)
-        else:
-            most = np.inf
-        with_judge = _with_judge(votes, every, n_rated, power, most)
+            power = _tuned_power(found, information, votes, every, alone)
+        with_judge = _with_judge(votes, every, power, alone, most)
         power, found, sandwich, number = with_judge or (0.0, found, sandwich, number)
     coefficients, n_effective = np.full((2, len(finite)), np.nan)
     covariance = np.full((len(finite), len(finite)), np.nan)
     coefficients[finite], n_effective[finite] = found, number
     covariance[np.ix_(finite, finite)] = sandwich
-    gain = float(alone / np.trace(sandwich[:n_rated, :n_rated]))
-    return RatingFit(place, coefficients, covariance, n_effective, float(power), gain)
+    ratio = _mean_ratio(sandwich, alone)
+    return RatingFit(place, coefficients, covariance, n_effective, float(power), 1 / ratio)
 
 
 def _design(votes, n_models, davidson):
@@ -329,10 +328,15 @@ def _share_of_people(votes):
     return people, votes.count[people].sum() / votes.count.sum()
 
 
-def _with_judge(votes, design, n_models, power, most):
+def _mean_ratio(sandwich, alone):
+    """Mean ratio of the ratings' variances to those of people's votes alone."""
+    return float(np.mean(np.diag(sandwich)[: len(alone)] / alone))
+
+
+def _with_judge(votes, design, power, alone, most):
     """The power, coefficients, their covariance and effective numbers of clusters with a judge.
 
-    The power is halved until ratings are finite and their variances sum to `most`; None if none is.
+    The power is halved until ratings are finite and their mean ratio at most `most`; else None.
     """
     people, share = _share_of_people(votes)
     theirs = votes.at(people), design[np.tile(people, 2)]
@@ -342,14 +346,14 @@ def _with_judge(votes, design, n_models, power, most):
         outcome = (gains + power * share * votes.judge) / weight
         both = votes._replace(outcome=outcome, count=votes.count * weight)
         try:
-            found, information = _maximum(both, n_models, design, False)
+            found, information = _maximum(both, len(alone), design, False)
         except ValueError:  # gains of the judge beyond what people's votes can hold
             power /= 2
             continue
         squares = _squares_with_judge(found, votes, design)
         squares = np.einsum("i,j,iajb", [1, power], [1, power], squares)
         sandwich, number = _sandwich(found, information, *theirs, False, squares)
-        if np.trace(sandwich[:n_models, :n_models]) <= most:
+        if _mean_ratio(sandwich, alone) <= most:
             return power, found, sandwich, number
         power /= 2
     return None
@@ -376,9 +380,9 @@ def _squares_with_judge(found, votes, design):
     return (centered.T @ (sums.T @ sums) @ centered).reshape(2, n, 2, n)
 
 
-def _tuned_power(found, information, votes, design, n_models):
-    """Power of the judge at which the sum of the ratings' variances is smallest."""
+def _tuned_power(found, information, votes, design, alone):
+    """Power of the judge at which the mean ratio of the ratings' variances is smallest."""
     squares = _squares_with_judge(found, votes, design)
-    rows = np.linalg.inv(information)[:n_models]
+    rows = np.linalg.inv(information)[: len(alone)] / np.sqrt(alone)[:, None]
     variance = np.einsum("ra,iajb,rb->ij", rows, squares, rows, optimize=True)
     return float(np.clip(-variance[0, 1] / variance[1, 1], 0, 1)) if variance[1, 1] > 0 else 0.0

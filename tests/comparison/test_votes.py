@@ -52,13 +52,16 @@ def test_models_called_a_and_b_are_names():
     assert vote_outcomes(["tie", "b", "draw"], ["tie"] * 3, ["b"] * 3).tolist() == [1, 0, 0.5]
 
 
-def test_order_sides_and_engines_change_nothing(votes):
-    cluster = np.arange(400) // 4
-    one = BradleyTerry().fit(votes, votes["y"], cluster)
+@pytest.mark.parametrize("judge", [None, "verdict"])
+def test_order_sides_and_engines_change_nothing(votes, judge):
+    cluster, y = np.arange(400) // 4, votes["y"]
+    votes = votes.assign(verdict=np.where(np.arange(400) % 5, y, 0.5))
+    y = y if judge is None else y.where(np.arange(400) % 3 == 0)
+    one = BradleyTerry(judge=judge).fit(votes, y, cluster)
     turned = votes.rename(columns={"model_a": "model_b", "model_b": "model_a"})
-    turned = turned.assign(y=1 - votes["y"], cluster=cluster).sample(frac=1, random_state=0)
-    turned = pl.from_pandas(turned)
-    other = BradleyTerry().fit(turned, turned["y"], turned["cluster"])
+    turned = turned.assign(y=1 - y, verdict=1 - votes["verdict"], cluster=cluster)
+    turned = pl.from_pandas(turned.sample(frac=1, random_state=0))
+    other = BradleyTerry(judge=judge).fit(turned, turned["y"], turned["cluster"])
     pd.testing.assert_series_equal(one.ratings_, other.ratings_)
     pd.testing.assert_frame_equal(one.covariance_, other.covariance_)
 

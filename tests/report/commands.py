@@ -47,6 +47,7 @@ COMMANDS = [
     ["report", "r.csv", "--past", "past.csv"],
     ["arena", "v.csv"],
     ["arena", "v.csv", "--ties", "davidson", "--scale", "logit", "--position"],
+    ["arena", "v.csv", "--judge", "winner"],
     ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
     ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic",
      "--metric", "f1", "--metric", "tpr"],

@@ -11,7 +11,7 @@ import pandas as pd
 from skbench._checks import listed, names_of, plain
 from skbench._numbers import number, score_form
 from skbench._types import Level, Names, OpenBounds, Rows, checked
-from skbench.comparison._costs import cost_table, costs_of
+from skbench.comparison.costs import cost_table, costs_of
 from skbench.comparison.leaderboards import leaderboard_of
 from skbench.containers import Estimate
 from skbench.items.tables import score_table
@@ -91,9 +91,7 @@ class Tradeoff:
         form = score_form(self.score.value)
         for name, row in dominated.head(_MOST_TOLD).iterrows():
             other = table.loc[[row["dominated_by"]]].iloc[0]
-            mine, its = (
-                (number(x["score"], form), _cost_in_words(x["cost"])) for x in (row, other)
-            )
+            mine, its = ((number(x["score"], form), cost_in_words(x["cost"])) for x in (row, other))
             told.append(
                 f"{plain(name)} is dominated by {plain(row['dominated_by'])}, which has the better "
                 f"{self.score_name} ({its[0]} against {mine[0]}) and the lower {self.cost_name} "
@@ -176,15 +174,14 @@ def tradeoff(
     Model b dominates model a if it has the better score and the lower mean cost. Both are tested
     on the differences of paired items, each at the Bonferroni level of all ``M (M - 1) / 2`` pairs:
     scores as in `leaderboard`, costs as below. An intersection-union test needs no correction for
-    two quantities. A model on the true frontier is called dominated with probability
-    ``1 - confidence_level`` at most, whoever else is there. Frontiers of 6 models of which several
-    are equal were wrong in .000 to .036 of simulations (benchmarks/tradeoff.py); where a model is
-    compared by marginal intervals that do not overlap, power is a fourth to a half of this.
+    two quantities. Verdicts are all right together with probability `confidence_level`: models on
+    the true frontier are called dominated in FIGURES.
 
     The mean is what one pays, also where few items make up most of it, and t intervals of such
     means miss on one side. Intervals of costs take the skewness off and allow for one more cost
-    like the largest (`skbench.stats.frontier.skewed_ends`). Two models and a log standard deviation
-    of 1.5, where the most expensive of 50 items costs about 30 times the median, can still err in .07 of samples.
+    like the largest (`skbench.stats.frontier.skewed_ends`). That holds the level up to a standard
+    deviation of 1 of the logarithms (the costliest of 50 items at some 10 times the median); at
+    1.5 (30 times) two models are misjudged in up to .07 of samples.
 
     A model whose cost is the same on all of its items has a list price, taken as known exactly;
     models of one price are told apart by the score alone.
@@ -282,6 +279,6 @@ def _remarks(labels, unknown, fixed, cost):
         yield f"The {cost} of {names} is the same on all items and is taken as known exactly."
 
 
-def _cost_in_words(value):
+def cost_in_words(value):
     """A cost to three figures."""
     return number(value, ",.0f" if value >= 1000 else ".3g")

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from skbench import leaderboard, tradeoff
-from skbench.stats.frontier import skewed_ends
+from skbench.stats.ranking.frontier import skewed_ends
 
 PRICES = {"big": 4.0, "mid": 2.0, "old": 2.0, "tiny": 1.0}
 CHANCES = {"big": 0.9, "mid": 0.85, "old": 0.4, "tiny": 0.35}

@@ -88,14 +88,15 @@ class Tradeoff:
         ]
         if dominated.empty:
             told.append(f"No model is surely dominated ({level}, all models at once).")
-        form = score_form(self.score.value)
+        form, names = score_form(self.score.value), (self.score_name, self.cost_name)
+        units = ["" if name in ("score", "cost") else f"{name}: " for name in names]
         for name, row in dominated.head(_MOST_TOLD).iterrows():
             other = table.loc[[row["dominated_by"]]].iloc[0]
             mine, its = ((number(x["score"], form), cost_in_words(x["cost"])) for x in (row, other))
             told.append(
-                f"{plain(name)} is dominated by {plain(row['dominated_by'])}, which has the better "
-                f"{self.score_name} ({its[0]} against {mine[0]}) and the lower {self.cost_name} "
-                f"({its[1]} against {mine[1]})."
+                f"{plain(name)} is dominated by {plain(row['dominated_by'])}, which has a better "
+                f"score ({units[0]}{its[0]} against {mine[0]}) and a lower cost "
+                f"({units[1]}{its[1]} against {mine[1]})."
             )
         if len(dominated) > _MOST_TOLD:
             told.append(f"{len(dominated) - _MOST_TOLD} more models are dominated.")

@@ -136,28 +136,23 @@ def test_refuses(change, options, match):
         tradeoff(make_rows().assign(**change), **options)
 
 
-def of_tied_frontier(rng, clusters):
+def of_tied_frontier(rng, size):
     """Three models with list prices, and three of better scores with skewed costs of that mean."""
-    n = 60
-    cluster = np.arange(n) * clusters // n
+    cluster = np.arange(30 * size) // size
     chance = np.array([0.3, 0.3, 0.3, 0.9, 0.9, 0.9])
-    right = rng.random((n, 6)) < chance
-    long = rng.normal(0, 1, (clusters, 6))[cluster]
-    costs = np.where(chance > 0.5, np.exp(long - 0.5), 1.0)
+    right = rng.random((len(cluster), 6)) < chance
+    costs = np.where(chance > 0.5, np.exp(rng.normal(0, 1, (30, 6)) - 0.5)[cluster], 1.0)
     i, m = np.indices(right.shape)
     columns = {"model": m, "item": i, "cluster": cluster[i], "score": right * 1.0, "cost": costs}
     return pd.DataFrame({name: x.ravel() for name, x in columns.items()})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("clusters", [60, 20])
-def test_frontiers_are_named_wrongly_in_a_twentieth_at_most(clusters):
-    """Costs are equal, so that all models with the better score are on the frontier, and all others
-    are dominated in the limit only: any dominance between costs of one mean is an error."""
-    rng, n_trials = np.random.default_rng(5), 100
-    wrong = 0
+@pytest.mark.parametrize("size", [1, 2])
+def test_frontiers_are_named_wrongly_in_a_twentieth_at_most(size):
+    """All mean costs are equal, so nobody has a lower one; paired t tests err in .17 of samples."""
+    rng, n_trials, wrong = np.random.default_rng(5), 120, 0
     for _ in range(n_trials):
-        rows = of_tied_frontier(rng, clusters)
-        found = tradeoff(rows, cluster=None if clusters == 60 else "cluster")
-        wrong += bool(found.dominates.any())
+        rows = of_tied_frontier(rng, size)
+        wrong += tradeoff(rows, cluster="cluster" if size > 1 else None).dominates.any()
     assert wrong <= binom.ppf(0.999, n_trials, 0.05)

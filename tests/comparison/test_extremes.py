@@ -9,6 +9,7 @@ from skbench import (
     HierarchicalBetaBinomial,
     ItemBank,
     MixedModel,
+    Sampling,
     UnitLevelModel,
     extremes,
     summarize_items,
@@ -24,8 +25,11 @@ def test_by_hand():
     assert list(table.index) == ["worst", "best", "gap", "ratio"]
     expected = [0.7 / 3, 2 / 3, 1.3 / 3, (0.2 / 0.6 + 0.2 / 0.8 + 0.5) / 3]
     np.testing.assert_allclose(table["value"], expected)
-    half = extremes(BY_HAND, confidence_level=0.5).to_frame()
-    np.testing.assert_allclose(half.loc["gap", ["low", "high"]].astype(float), [0.35, 0.5])
+    half = extremes(BY_HAND, confidence_level=0.5).to_frame()[["low", "high"]]
+    np.testing.assert_allclose(half, [[0.2, 0.25], [0.6, 0.7], [0.35, 0.5]])
+    alike = Draws([[0.2, 0.4, 0.3], [0.4, 0.2, 0.3], [0.3, 0.3, 0.3]], TOPICS, "posterior")
+    ends = extremes(alike).to_frame()[["low", "high"]]  # all may be equal, with a mean of 0.3
+    np.testing.assert_allclose(ends, [[0.2, 0.3], [0.3, 0.4], [0, 0.2]])
     # law alone, math alone, law and art in equal parts
     np.testing.assert_allclose(found.worst_probability[TOPICS], [1.5 / 3, 0.5 / 3, 1 / 3])
     np.testing.assert_allclose(found.best_probability[TOPICS], [0, 2 / 3, 1 / 3])
@@ -53,6 +57,21 @@ def test_sets_are_those_of_their_groups_alone():
     pd.testing.assert_frame_equal(extremes(shuffled, by=by).to_frame(), table)
     chances = extremes(shuffled, by="model").worst_probability.groupby(level="model").sum()
     np.testing.assert_allclose(chances, 1)
+
+
+def test_intervals_hold_where_groups_are_equal():
+    """40 models with their own accuracy, the same on all of their twelve topics."""
+    rng = np.random.default_rng(0)
+    truth = rng.beta(6, 3, (40, 1))
+    models = [f"m{i:02d}" for i in range(40)]
+    labels = pd.MultiIndex.from_product([models, range(12)], names=["model", "topic"])
+    right = rng.binomial(20, truth, (40, 12)).ravel()
+    settings = {"n": [20] * 480, "sampling": Sampling("binomial")}
+    fitted = MixedModel().fit(labels.to_frame(), right / 20, **settings)
+    ends = extremes(fitted.sample(1000, random_state=0), by="model").to_frame()[["low", "high"]]
+    low, high = ends.to_numpy().reshape(40, 3, 2).T
+    truth = np.c_[truth, truth, 0 * truth].T
+    assert ((low <= truth) & (truth <= high)).mean(axis=1).min() >= 0.9
 
 
 def test_ratio_of_nothing_is_not_known():

@@ -15,6 +15,8 @@ from skbench.containers import Draws, Estimate
 from skbench.items.rows import group_labels
 from skbench.stats.intervals.posterior import equality_p_value
 
+_MOST_LIKELY = 3  # candidates for the worst group
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Extremes:
@@ -149,6 +151,13 @@ def extremes(
         "high": np.maximum(estimate.high, other.high),
     }
     return Extremes(replace(estimate, **ends), worst_chance, best_chance)
+
+
+def likely_in_words(chance):
+    """The groups that are the worst with the highest probabilities, a Series by their names."""
+    chance = chance.sort_values(ascending=False, kind="stable")
+    likely = chance[chance >= chance.iloc[0] / 2][:_MOST_LIKELY]
+    return " or ".join(f"{name} ({p:.2f})" for name, p in likely.items())
 
 
 def _sets(labels, by):

@@ -9,6 +9,7 @@ from skbench._checks import listed
 from skbench._numbers import number
 from skbench._undecided import Undecided
 from skbench.comparison import extremes
+from skbench.comparison.extremes import likely_in_words
 from skbench.groups import DirectEstimator
 from skbench.items.roles import find_roles, may_be
 from skbench.readers.loading import load_table
@@ -103,7 +104,7 @@ class Compared:
     def sentence(self):
         """Whether the groups differ, the worst one, and the gap between the worst and the best."""
         chance = self.extremes.worst_probability
-        names = tables.likely_in_words(chance.set_axis(tables.joined(chance.index.to_frame())))
+        names = likely_in_words(chance.set_axis(tables.joined(chance.index.to_frame())))
         ends = self.extremes.to_frame()[["value", "low", "high"]].map(number, form="z.3f")
         worst, _, gap, ratio = ("{} [{}, {}]".format(*row) for row in ends.to_numpy())
         verdict = "differ"

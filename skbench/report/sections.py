@@ -9,6 +9,7 @@ import pandas as pd
 from skbench._files import append_whole
 from skbench._numbers import number, score_form
 from skbench._printed import NUMBERS
+from skbench.comparison.extremes import likely_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline
 from skbench.report.table import Column, Table
@@ -226,7 +227,7 @@ def worst_sentences(findings, most=None):
         low, high = (number(x, form) for x in (row.low, row.high))
         yield (
             f"{row.model}: its worst topic is between {low} and {high}, and is "
-            f"{tables.likely_in_words(own)}."
+            f"{likely_in_words(own)}."
         )
     if len(worst.iloc[:most]) < len(worst):
         yield f"{len(worst) - len(worst.iloc[:most])} more models: --rows all"

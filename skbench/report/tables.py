@@ -11,7 +11,6 @@ from skbench.report.table import Column, Table
 _MODELS = ("model", "model_a", "model_b")
 DIRECT = ("direct", "direct"), ("low", "direct_low"), ("high", "direct_high")
 ESTIMATES = ("estimate", "value"), ("low", "low"), ("high", "high")
-_MOST_LIKELY = 3  # candidates for the worst group
 _MOST_UNLIKE = 10  # groups that are told by name
 # What each guarantee means; {covered} is the level in percent.
 _MEANINGS = {
@@ -126,13 +125,6 @@ def group_table(rows, names=ESTIMATES, labels=("model", "topic"), **about):
         if rows[name].notna().any()
     ]
     return Table(columns, **about)
-
-
-def likely_in_words(chance):
-    """The groups that are the worst with the highest probabilities, a Series by their names."""
-    chance = chance.sort_values(ascending=False, kind="stable")
-    likely = chance[chance >= chance.iloc[0] / 2][:_MOST_LIKELY]
-    return " or ".join(f"{name} ({p:.2f})" for name, p in likely.items())
 
 
 def rank_range(row):

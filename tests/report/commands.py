@@ -64,6 +64,7 @@ COMMANDS = [
     ["judge", "j.csv", "--judge", "autorater,other", "--human", "human", "--card"],
     ["gate", "old.csv", "r.csv", "--candidate", "model-1", "--margin", "10%", "--by", "topic"],
     ["gate", "old.csv", "same.csv", "--margin", "0.05"],
+    ["gate", "old.csv", "same.csv", "--margin", "0.05", "--by", "topic", "--worst", "30%"],
     ["gate", "runs_a.csv", "runs_b.csv", "--margin", "0.05", "--relative"],
     ["passk", "runs.csv", "-k", "2", "--compare", "ada,bob", "--flaky"],
     ["passk", "runs.csv", "-k", "2", "--all"],

@@ -124,20 +124,18 @@ def _disagreement(labels):
 
 def change_in_words(judge, c):
     """Sentences on two versions."""
-    of_noise = "" if np.isnan(c["flips_by_noise"]) else (
-        f"; noise alone would change {100 * c['flips_by_noise']:.1f}%"
-    )  # fmt: skip
+    again = c["flips_by_noise"]
+    itself = "" if np.isnan(again) else f"; with itself, asked again, on {100 * again:.1f}%"
     yield (
-        f"{judge} says otherwise than {c.name} on {100 * c['flips']:.1f}% of {c['n']:,.0f} answers "
-        f"({100 * c['flips_low']:.1f}% to {100 * c['flips_high']:.1f}%){of_noise}."
+        f"{judge} disagrees with {c.name} on {100 * c['flips']:.1f}% ({100 * c['flips_low']:.1f}% "
+        f"to {100 * c['flips_high']:.1f}%) of {c['n']:,.0f} answers{itself}."
     )
     if np.isfinite(c["bias_change"]):
-        moved = _ends(c, "bias_change")
-        yield f"Its mean verdict, and so its bias, changes by {moved}."
+        yield f"Its mean verdict, and so its bias, changes by {_ends(c, 'bias_change')}."
     if np.isfinite(c["error_change"]):
         yield (
-            f"Against {c['n_labels']:,.0f} human labels its error goes from "
-            f"{c['error_before']:z.3f} to {c['error_now']:z.3f}, by {_ends(c, 'error_change')}."
+            f"Its error against {c['n_labels']:,.0f} human labels changes from "
+            f"{c['error_before']:z.3f} to {c['error_now']:z.3f}: {_ends(c, 'error_change')}."
         )
     if c["only_now"] or c["only_before"]:
         yield (
@@ -158,14 +156,13 @@ def noise_in_words(judge, table):
     if np.isnan(one["share"]):
         yield f"All answers have the same mean verdict of {judge}: its noise cannot be told."
         return
-    ends = "" if np.isnan(one["share_low"]) else (
-        f" ({100 * one['share_low']:.0f}% to {100 * one['share_high']:.0f}%)"
-    )  # fmt: skip
+    low, high = 100 * one["share_low"], 100 * one["share_high"]
+    ends = "" if np.isnan(low) else f" ({low:.0f}% to {high:.0f}%)"
+    more = 100 * (table["answers_worth"].iloc[1] - 1)
     yield (
-        f"With one verdict per answer, noise of {judge} is {100 * one['share']:.0f}%{ends} of the "
-        f"variance of the mean score; a second verdict is worth "
-        f"{100 * (table['answers_worth'].iloc[1] - 1):.0f}% more answers."
+        f"With one verdict per answer, noise is {100 * one['share']:.0f}%{ends} of the variance of "
+        f"the mean score of {judge}; a second verdict per answer is worth {more:.0f}% more answers."
     )
     enough = table.index[table["share"] <= 1 - 1 / _CLOSE**2]
-    few = f"{enough[0]} per answer" if len(enough) else f"more than {_MOST_VERDICTS} per answer"
-    yield f"The standard error comes within 5% of that without noise at {few}."
+    few = enough[0] if len(enough) else f"more than {_MOST_VERDICTS}"
+    yield f"It takes {few} per answer to bring the standard error within 5% of that without noise."

@@ -150,7 +150,7 @@ def test_noise_and_what_more_verdicts_are_worth():
     assert_allclose(table["answers_worth"], total / expected, rtol=0.03)
     assert_allclose(table["standard_error"].iloc[2], rows.mean(axis=1).sem(), rtol=0.01)
     enough = next(k for k, x in zip(k, expected, strict=True) if x <= 1.05**2 * (total - within))
-    assert any(f"at {enough} per answer" in sentence for sentence in card.sentences())
+    assert any(f"takes {enough} per answer" in sentence for sentence in card.sentences())
     rows["old"] = rows.pop("v2")
     c = judge_agreement(rows, **options | {"repeats": "v1", "previous": "old"}).changes
     assert_allclose(c["flips_by_noise"], np.mean(rows["v0"] != rows["v1"]))

@@ -1,9 +1,11 @@
 """Columns of labels and verdicts of judges as numbers."""
 
+from numbers import Number
+
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain, require_columns
+from skbench._checks import plain, refuse_huge, refuse_unhashable, require_columns
 from skbench._columns import with_winners
 from skbench.items.rows import as_frame
 
@@ -106,15 +108,29 @@ def as_numbers(rows, names, human, threshold):
     They are scores where all lie from 0 to 1 and people, if any, say 0 or 1.
     """
     names = [*names, *([] if human is None else [human])]
-    said = {plain(x) for name in names for x in rows[name].dropna().unique()}
-    if any(isinstance(x, str) for x in said):
-        place = {x: i for i, x in enumerate(sorted(said, key=in_order))}
+    words = words_of(rows, names)
+    if words:
+        place = {x: i for i, x in enumerate(words)}
         return {name: floats(rows[name].map(place, na_action="ignore")) for name in names}
     numbers = {name: floats(rows[name]) for name in names}
+    for name, x in numbers.items():
+        refuse_huge(f"Numbers in {name!r}", x)
     are_labels = human is None or rows[human].dropna().isin((0, 1)).all()
-    if are_labels and all(0 <= x <= 1 for x in said):
+    if are_labels and all(not ((x < 0) | (x > 1)).any() for x in numbers.values()):
         return {name: _cut(x, threshold) for name, x in numbers.items()}
     return numbers
+
+
+def words_of(rows, names):
+    """Labels of columns that hold words, sorted; none where all hold numbers."""
+    said = set()
+    for name in names:
+        refuse_unhashable(repr(name), rows[name])
+        said.update(rows[name].dropna().unique().tolist())
+    strange = [x for x in said if not isinstance(x, str | Number)]
+    if strange:
+        raise ValueError(f"Verdicts are numbers or words, got {strange[0]!r}. Turn it into text.")
+    return sorted(said, key=in_order) if any(isinstance(x, str) for x in said) else []
 
 
 def _cut(score, threshold):

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
 from skbench.ppi import _figures, _labels
 from skbench.stats.resampling.repeats import repeat_noise
 
@@ -16,18 +15,18 @@ def asked_again(
 ):
     """Fields of the card on an earlier version of the judge, and on its verdicts given again."""
     names = [judge, *repeats, *([] if previous is None else [previous])]
-    said = {plain(x) for name in names for x in rows[name].dropna().unique()}
-    said = sorted(said, key=_labels.in_order)
-    _labels.refuse_numbers_as_text(said, judge)
-    if human is None and event is not None and event not in said:
-        raise ValueError(f"event {event!r} is none of the verdicts {said[:10]}.")
-    if repeats and event is None and any(isinstance(x, str) for x in said):
+    words = _labels.words_of(rows, names)
+    if words:
+        _labels.refuse_numbers_as_text(words, judge)
+    if human is None and event is not None and not (rows[names] == event).any(axis=None):
+        raise ValueError(f"event {event!r} is none of the verdicts in {', '.join(names)}.")
+    if repeats and event is None and words:
         raise ValueError(
-            f"{judge!r} says {said[-1]!r}, and words have no variance. Pass event=, the label that "
-            "counts."
+            f"{judge!r} says {words[-1]!r}, and words have no variance. Pass event=, the label "
+            "that counts."
         )
     labels = _labels.as_numbers(rows, names, human, threshold)
-    scores = {name: _labels.scores(rows[name], name, said, event) for name in names}
+    scores = {name: _labels.scores(rows[name], name, words, event) for name in names}
     own = [judge, *repeats]
     found = {}
     if previous is not None:
@@ -126,9 +125,11 @@ def change_in_words(judge, c):
     """Sentences on two versions."""
     again = c["flips_by_noise"]
     itself = "" if np.isnan(again) else f"; with itself, asked again, on {100 * again:.1f}%"
+    low, high = 100 * c["flips_low"], 100 * c["flips_high"]
+    ends = "" if np.isnan(low) else f" ({low:.1f}% to {high:.1f}%)"
     yield (
-        f"{judge} disagrees with {c.name} on {100 * c['flips']:.1f}% ({100 * c['flips_low']:.1f}% "
-        f"to {100 * c['flips_high']:.1f}%) of {c['n']:,.0f} answers{itself}."
+        f"{judge} disagrees with {c.name} on {100 * c['flips']:.1f}%{ends} of {c['n']:,.0f} "
+        f"answers{itself}."
     )
     if np.isfinite(c["bias_change"]):
         yield f"Its mean verdict, and so its bias, changes by {_ends(c, 'bias_change')}."
@@ -154,7 +155,7 @@ def noise_in_words(judge, table):
     """Sentences on verdicts given again."""
     one = table.iloc[0]
     if np.isnan(one["share"]):
-        yield f"All answers have the same mean verdict of {judge}: its noise cannot be told."
+        yield f"One mean verdict of {judge}, or one cluster: its share of noise is unknown."
         return
     low, high = 100 * one["share_low"], 100 * one["share_high"]
     ends = "" if np.isnan(low) else f" ({low:.0f}% to {high:.0f}%)"

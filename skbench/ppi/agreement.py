@@ -82,7 +82,9 @@ class JudgeAgreement:
     def sentences(self) -> list[str]:
         """The card in words."""
         low, high = self.effective_judges_interval
-        rests = f"All of this rests on {self.n_labels:,} human labels"
+        again = self.changes is not None or self.noise is not None
+        what = "Agreement with people" if again else "All of this"
+        rests = f"{what} rests on {self.n_labels:,} human labels"
         rests += f" in {self.n_clusters:,} clusters." if self.n_clusters < self.n_labels else "."
         words = [rests] if self.n_labels else []
         if len(self.table) > 1:

@@ -143,6 +143,7 @@ def test_noise_and_what_more_verdicts_are_worth():
     within, mean = 0.1 * 0.9, 0.6 * 0.9 + 0.4 * 0.1
     total = mean * (1 - mean)  # of one verdict
     table = card.noise
+    assert table["share_high"].iloc[0] - table["share_low"].iloc[0] < 0.03
     k = table.index.to_numpy()
     expected = total - within + within / k
     assert_allclose(table["share"], within / k / expected, rtol=0.05)
@@ -180,6 +181,8 @@ def test_unequal_repeats_and_one_alone():
         ({"old": "a", "new": "b"}, {"human": None, "judges": "new", "repeats": "old"}, "event="),
         ({"old": "1", "new": "2"}, FREE, "numbers as text"),
         ({"old": "a", "new": "b"}, FREE | {"event": "c"}, "none of the verdicts"),
+        ({"old": np.inf}, FREE, "Rescale"),
+        ({"old": pd.Timestamp("2020-01-01")}, FREE, "numbers or words"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(change, options, words):

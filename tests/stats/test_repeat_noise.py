@@ -56,6 +56,8 @@ def test_limits():
     assert only_noise.between == 0 and only_noise.share == only_noise.high == 1
     two = repeat_noise([[0, 1], [1, 1]], [0, 1])
     assert np.isnan([two.low, two.high]).all() and 0 < two.share <= 1
+    one = repeat_noise([[0, 1], [1, 1], [0, 0]], [0, 0, 0])
+    assert one.within == 1 / 6 and np.isnan(one[1:]).all()
 
 
 def guessed_at(rng, n, share):

@@ -184,7 +184,7 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
     Returns
     -------
     RepeatNoise
-        Ends are nan for fewer than three clusters.
+        Ends are nan for fewer than three clusters, all but `within` for one.
 
     Notes
     -----
@@ -219,14 +219,15 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
     parts = np.array([np.bincount(codes, x) for x in columns])
     inverse = np.mean(1 / k)
     within, total = (x[0] for x in _within_and_total(parts))
-    between = max(total - within * inverse, 0.0)
+    between = np.maximum(total - within * inverse, 0.0)
     if not total > 0:
         return RepeatNoise(within, between, np.nan, np.nan, np.nan)
     about = parts, spread, np.mean(k[k > 1])
     # From within / total to within / (between + within), which is 1 where nothing is between.
     x = np.minimum([within / total, *_ends(*about, confidence_level)], 1 / inverse)
     share, low, high = (x / (1 + x * (1 - inverse))).tolist()
-    high = max(high, min(1.0, _most_by_changes(*about, confidence_level) / total))
+    single = total + within * (1 - inverse)
+    high = max(high, min(1.0, _most_by_changes(*about, confidence_level) / single))
     return RepeatNoise(within, between, share, low, high)
 
 
@@ -236,10 +237,10 @@ def _within_and_total(parts):
     columns = np.vstack([parts, means**2, means * n, n**2, n > 0])
     total = columns.sum(axis=1, keepdims=True)
     inside, df, means, n, squares, mixed, sizes, count = np.hstack([total, total - columns])
-    center = means / n
-    spread = np.maximum(squares - 2 * center * mixed + center**2 * sizes, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return inside / df, count / (count - 1) * spread / n
+        center = means / n
+        spread = np.maximum(squares - 2 * center * mixed + center**2 * sizes, 0)
+        return inside / df, np.where(count > 1, count / (count - 1) * spread / n, np.nan)
 
 
 def _ends(parts, spread, n_verdicts, confidence_level):

@@ -123,14 +123,25 @@ def as_numbers(rows, names, human, threshold):
 
 def words_of(rows, names):
     """Labels of columns that hold words, sorted; none where all hold numbers."""
-    said = set()
+    said = {}
     for name in names:
         refuse_unhashable(repr(name), rows[name])
-        said.update(rows[name].dropna().unique().tolist())
-    strange = [x for x in said if not isinstance(x, str | Number)]
+        said[name] = set(rows[name].dropna().unique().tolist())
+    every = set().union(*said.values())
+    strange = [x for x in every if not isinstance(x, str | Number)]
     if strange:
         raise ValueError(f"Verdicts are numbers or words, got {strange[0]!r}. Turn it into text.")
-    return sorted(said, key=in_order) if any(isinstance(x, str) for x in said) else []
+    are_words = {name: any(isinstance(x, str) for x in own) for name, own in said.items()}
+    if not any(are_words.values()):
+        return []
+    words = set().union(*(said[name] for name in names if are_words[name]))
+    for name in names:
+        if said[name].isdisjoint(words) and said[name]:
+            raise ValueError(
+                f"{name!r} holds numbers, such as {min(said[name])!r}, and other columns words, "
+                f"such as {max(words, key=in_order)!r}. Write the labels of all alike."
+            )
+    return sorted(every, key=in_order)
 
 
 def _cut(score, threshold):

@@ -33,9 +33,12 @@ def show_card(file, names, columns, confidence_level, seed, form):
         biases = {name: position_bias(table, name, first, item) for name in [*names, *people]
                   if table[name].notna().all()}  # fmt: skip
     rows = table.assign(**{name: as_one_word(table[name]) for name in [*verdicts, *people]})
-    if event is None and (human is None or rows[human].dropna().isin((0, 1)).all()):
-        numbers = human is not None or all(is_numeric_dtype(rows[name]) for name in verdicts)
-        scores = {name: verdicts_of(rows[name])[1] for name in verdicts if numbers}
+    if human is None:
+        are_numbers = any(is_numeric_dtype(rows[name]) for name in verdicts)
+    else:
+        are_numbers = rows[human].dropna().isin((0, 1)).all()
+    if event is None and are_numbers:
+        scores = {name: verdicts_of(rows[name])[1] for name in verdicts}
         rows = rows.assign(**{name: x for name, x in scores.items() if not np.isnan(x).all()})
     if event is not None:
         event = as_event(table[(people or names)[0]], event)
@@ -62,7 +65,8 @@ def _read(file, names, columns):
     given = columns["labels"], columns["ids"]
     table = read_columns(file, [*verdicts, *own], human, [*others, *repeats[:numbered]], *given)
     if numbered:
-        table, repeats = one_row_per_answer(table, names[0], repeats[0], human)
+        given_once = [name for name in (human, previous) if name is not None]
+        table, repeats = one_row_per_answer(table, names[0], repeats[0], given_once)
     if cluster is None:
         table, cluster = with_guessed_cluster(table, [])
     for name in names:
@@ -83,11 +87,9 @@ def _without_people(card, told):
     """The table and the frame of what versions or repeats show by themselves."""
     if card.changes is None:
         frame = card.noise.reset_index()
-        forms = [",d", *[".3f"] * 3, ".4f", ".2f"]
-        names = zip(frame, forms, strict=True)
-        return Table(
-            [Column(n.replace("_", " "), frame[n], x) for n, x in names], notes=told
-        ), frame
+        forms = zip(frame, [",d", ".3f", ".3f", ".3f", ".4f", ".2f"], strict=True)
+        shown = [Column(name.replace("_", " "), frame[name], form) for name, form in forms]
+        return Table(shown, notes=told), frame
     c = card.changes
     shown = {"other verdicts": "flips", "kappa": "kappa", "alpha": "alpha",
              "mean verdict changes by": "bias_change"}  # fmt: skip

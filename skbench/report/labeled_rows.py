@@ -148,10 +148,11 @@ def with_guessed_cluster(table, by):
     return table, None
 
 
-def one_row_per_answer(table, judge, attempt, human):
+def one_row_per_answer(table, judge, attempt, given_once):
     """Verdicts given again in rows below each other as columns, and the names of the further ones.
 
-    An answer is known by its model, topic and item; `attempt` numbers the verdicts on it.
+    An answer is known by its model, topic and item; `attempt` numbers the verdicts on it. Columns
+    that are `given_once` have one value for each.
     """
     roles, notes = find_roles(table.columns, {}, guess=("model", "topic", "item"))
     if "item" not in roles:
@@ -163,8 +164,9 @@ def one_row_per_answer(table, judge, attempt, human):
     answer = pd.Series(_one_text(table, key), table.index)
     if table.assign(**{_GUESSED: answer}).duplicated([_GUESSED, attempt]).any():
         raise DataError(f"--repeats {attempt}: some verdicts on an answer have the same number.")
-    if human is not None and (table.groupby(answer)[human].nunique() > 1).any():
-        raise DataError(f"--repeats {attempt}: some answers have several labels in {human!r}.")
+    for name in given_once:
+        if (table.groupby(answer)[name].nunique() > 1).any():
+            raise DataError(f"--repeats {attempt}: some answers have several values of {name!r}.")
     said = table[table[judge].notna()].sort_values(attempt, kind="stable")
     place = said.groupby(answer).cumcount()
     wide = said.set_index([answer.loc[said.index], place])[judge].unstack()

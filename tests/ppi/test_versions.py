@@ -181,6 +181,7 @@ def test_unequal_repeats_and_one_alone():
         ({"old": "a", "new": "b"}, {"human": None, "judges": "new", "repeats": "old"}, "event="),
         ({"old": "1", "new": "2"}, FREE, "numbers as text"),
         ({"old": "a", "new": "b"}, FREE | {"event": "c"}, "none of the verdicts"),
+        ({"old": "yes"}, FREE, "alike"),
         ({"old": np.inf}, FREE, "Rescale"),
         ({"old": pd.Timestamp("2020-01-01")}, FREE, "numbers or words"),
     ],

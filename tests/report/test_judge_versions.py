@@ -65,7 +65,7 @@ def test_verdicts_in_rows_below_each_other(written):
     nameless = run(written(long.drop(columns="item"), "nameless.csv"), *options)
     assert nameless.exit_code == 1 and "names the answers" in nameless.stderr
     other = run(written(long.assign(human=np.arange(240) % 2), "other.csv"), *options)
-    assert other.exit_code == 1 and "several labels" in other.stderr
+    assert other.exit_code == 1 and "several values" in other.stderr
 
 
 def test_words_count_by_an_event(written):
@@ -80,6 +80,13 @@ def test_words_count_by_an_event(written):
     yes = rows.replace({"good": "Yes", "bad": "no"})
     found = parsed(written(yes, "yes.csv"), *arguments[1:])["changes"][0]
     assert found["bias_change"] == free["bias_change"]
+    # An abstention of one version leaves the answer out; of both it is a verdict of its own.
+    yes.loc[70:, "old"] = "unsure"
+    found = parsed(written(yes, "one.csv"), *arguments[1:])["changes"][0]
+    assert found["n"] == 66 and found["flips"] < 0.4
+    yes.loc[75:, "new"] = "unsure"
+    found = parsed(written(yes, "both.csv"), *arguments[1:])["changes"][0]
+    assert found["n"] == 76 and found["flips"] == np.mean((yes["new"] != yes["old"])[4:])
 
 
 def test_usage(written):

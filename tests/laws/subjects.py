@@ -173,6 +173,13 @@ def judged_by_two(t, c):
     return card.select_dtypes("number")
 
 
+def judged_again(t, c):
+    both = {"human": None, "judges": "judge", "cluster": "cluster", "random_state": c.seed}
+    changes = sk.judge_agreement(t, previous="judge2", **both).changes
+    noise = sk.judge_agreement(t, repeats="judge2", **both).noise
+    return pd.concat([changes, noise.stack()]).astype(float).to_frame("value")
+
+
 def of_means(t, c):
     from skbench.ppi import Mean
 
@@ -385,6 +392,7 @@ SUBJECTS = {
     "GroupedPPI": Subject(tables.judged("continuous"), grouped, True),
     "MonteCarloPPI": Subject(tables.judged("continuous"), of_means, True),
     "judge_agreement": Subject(tables.judged(), judged_by_two),
+    "judge_agreement: versions": Subject(tables.judged(), judged_again),
     "group_metrics": Subject(tables.judged(), metrics),
     # Tasks, and functions of draws
     "TaskBootstrap": of_tasks(lambda t, c: named(fitted_tasks(t, c).estimate())),

@@ -62,6 +62,8 @@ COMMANDS = [
     JUDGE,
     [*JUDGE, "--by", "topic"],
     ["judge", "j.csv", "--judge", "autorater,other", "--human", "human", "--card"],
+    [*JUDGE, "--previous", "other"],
+    ["judge", "j.csv", "--judge", "autorater", "--repeats", "other"],
     ["gate", "old.csv", "r.csv", "--candidate", "model-1", "--margin", "10%", "--by", "topic"],
     ["gate", "old.csv", "same.csv", "--margin", "0.05"],
     ["gate", "old.csv", "same.csv", "--margin", "0.05", "--by", "topic", "--worst", "30%"],

@@ -73,6 +73,7 @@ from skbench.plot import (
     RankDisplay as RankDisplay,
     RiskDisplay as RiskDisplay,
     SamplingDisplay as SamplingDisplay,
+    ScatterDisplay as ScatterDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
 )

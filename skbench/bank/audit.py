@@ -75,8 +75,8 @@ class ItemAudit:
         found = float(audit.items_for_reliability(self.n_complete, known, reliability))
         return float(np.ceil(found - 1e-9))
 
-    def sentences(self) -> list[str]:
-        """The audit in words."""
+    def sentences(self, reliability: OpenShare = 0.9) -> list[str]:
+        """The audit in words, with the number of items that this reliability takes."""
         n, m = len(self.items), self.n_effective_models
         worth = "" if m > 0.8 * self.n_models else f" (worth {m:.1f} independent ones)"
         words = [f"{n:,} items, {self.n_models:,} models{worth}."]
@@ -85,20 +85,20 @@ class ItemAudit:
             value, low, high = (number(x[0], ".3f") for x in (alpha.value, alpha.low, alpha.high))
             of_some = "" if self.n_complete == n else f" of the {self.n_complete} answered by all"
             words.append(f"Reliability{of_some}: {value} ({low} to {high}).")
-            if np.isfinite(needed := self.items_needed()):
-                words.append(f"{needed:,.0f} such items have a reliability of 0.9.")
+            if np.isfinite(needed := self.items_needed(reliability)):
+                words.append(f"{needed:,.0f} such items have a reliability of {reliability:g}.")
         else:
             words.append("Reliability: unknown.")
         kinds = self.flagged["flagged"]
         for start, told in (
-            (WRONG, "look keyed wrongly"),
-            (COPY, "are duplicates"),
-            (ALIKE, "have no spread: they cannot change the ranking"),
+            (WRONG, "Probably keyed wrongly"),
+            (COPY, "Duplicates"),
+            (ALIKE, "Without spread, so without effect on the ranking"),
         ):
             own = kinds.index[kinds.str.startswith(start)]
             if len(own):
                 ids = listed(joined(own.to_frame()), most=_NAMED)
-                words.append(f"{len(own)} of {n} items {told}: {ids}.")
+                words.append(f"{told}: {len(own)} of {n} items ({ids}).")
         if not len(kinds):
             words.append("No item is flagged.")
         if m < _FEW_MODELS:
@@ -189,7 +189,7 @@ def item_audit(
     200 items, 60 models (worth 42.2 independent ones).
     Reliability: 0.986 (0.980 to 0.992).
     25 such items have a reliability of 0.9.
-    3 of 200 items look keyed wrongly: 1, 0, 2.
+    Probably keyed wrongly: 3 of 200 items (1, 0, 2).
     """
     rows = as_frame(items)
     names = rows.collect_schema().names()

@@ -28,7 +28,7 @@ _PLACES += [((-7, 4), "right", "bottom"), ((-7, -4), "right", "top")]
 class ScatterDisplay(Display):
     """Points with an interval in each direction, their names, and a step line.
 
-    Make it with :meth:`from_tradeoff`.
+    Make it with :meth:`from_tradeoff` or :meth:`from_item_audit`.
 
     When not to use it: to tell whether one model beats another in both directions. Crosses may
     overlap although `tradeoff` is sure of it, since models are paired by the items they share.
@@ -100,6 +100,48 @@ class ScatterDisplay(Display):
             notes=notes,
             xlabel=f"{tradeoff.cost_name} per item",
             ylabel=tradeoff.score_name,
+        )
+
+    @classmethod
+    def from_item_audit(cls, audit: Any) -> Self:
+        """Compute what is drawn from difficulty and discrimination.
+
+        Parameters
+        ----------
+        audit : ItemAudit
+            What `item_audit` returned.
+
+        Returns
+        -------
+        ScatterDisplay
+            Mean scores of items across, discrimination upward, with intervals of the items that
+            are flagged. Items without spread are not drawn.
+        """
+        table = audit.to_frame()
+        flagged = table["flagged"].str.split(" of ").str[0]  # without what it is a duplicate of
+        kind = flagged.where(flagged != "", "item")
+        is_flagged = table["flagged"] != ""
+        points = pd.DataFrame({"x": table["difficulty"], "y": table["discrimination"]})
+        for end in ("low", "high"):
+            points[f"x_{end}"] = points["x"]
+            points[f"y_{end}"] = table[end].where(is_flagged)
+        names = np.where(is_flagged, _rows.row_names(table.index), "")
+        points = points.assign(kind=kind, name=names)[table["discrimination"].notna()]
+        legend = {"item": "not flagged"} | {name: name for name in sorted(set(kind) - {"item"})}
+        lacks = int(table["discrimination"].isna().sum())
+        notes = []
+        if is_flagged.any():
+            level = 100 * audit.reliability.confidence_level
+            notes.append(f"lines: {level:g}% intervals of the items that are flagged")
+        if lacks:
+            notes.append(f"items without spread, not drawn: {lacks}")
+        return cls(
+            points=points,
+            line=None,
+            legend={name: text for name, text in legend.items() if name in set(points["kind"])},
+            notes=notes,
+            xlabel="mean score (easy items are on the right)",
+            ylabel="discrimination (item-rest correlation)",
         )
 
     def plot(

@@ -37,7 +37,12 @@ def test_what_is_wrong_is_flagged(scores):
     assert found.n_complete == 150 and found.n_models == 60
     assert found.items_needed(found.reliability.value[0]) in (150, 151)
     words = "\n".join(found.sentences())
-    assert repr(found) == words and "keyed wrongly" in words and "2 of 150 items have no" in words
+    assert (
+        repr(found) == words
+        and "keyed wrongly" in words
+        and "spread" in words
+        and "2 of 150" in words
+    )
 
 
 def test_duplicates_by_text_and_by_answers(scores):

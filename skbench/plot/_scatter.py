@@ -46,6 +46,8 @@ class ScatterDisplay(Display):
         Corners x and y of a step line, from left to right; it goes on to the right edge.
     xlabel, ylabel : str
         Names of the axes.
+    linear : bool, default=False
+        Whether axes are linear, however far apart the values are.
 
     Attributes
     ----------
@@ -63,6 +65,7 @@ class ScatterDisplay(Display):
     line: pd.DataFrame | None
     xlabel: str
     ylabel: str
+    linear: bool = False
 
     @classmethod
     def from_tradeoff(cls, tradeoff: Any) -> Self:
@@ -142,6 +145,7 @@ class ScatterDisplay(Display):
             notes=notes,
             xlabel="mean score (easy items are on the right)",
             ylabel="discrimination (item-rest correlation)",
+            linear=True,
         )
 
     def plot(
@@ -171,7 +175,8 @@ class ScatterDisplay(Display):
             ax = _style.new_axes(7.2, 4.6 + _style.INCHES_PER_LINE * n_lines)
         xlabel = self.xlabel if xlabel is None else xlabel
         ylabel = self.ylabel if ylabel is None else ylabel
-        limits = [_limits(self.points[[name, f"{name}_low", f"{name}_high"]]) for name in "xy"]
+        ends = [self.points[[name, f"{name}_low", f"{name}_high"]] for name in "xy"]
+        limits = [_limits(values, self.linear) for values in ends]
         _style.dress_plane(ax, limits, (xlabel, ylabel))
         handles = [self._draw_kind(ax, *look) for look in self._looks()]
         if self.line is not None:
@@ -208,14 +213,14 @@ class ScatterDisplay(Display):
         return handle
 
 
-def _limits(values):
+def _limits(values, linear):
     """Ends of an axis around points and finite intervals, and whether it is logarithmic."""
     points = values.to_numpy(dtype=float)
     seen = points[np.isfinite(points)]
     if not seen.size:
         return 0.0, 1.0, False
     low, high = seen.min(), seen.max()
-    if low > 0 and high / low > _FAR:
+    if not linear and low > 0 and high / low > _FAR:
         padding = (high / low) ** 0.06
         return low / padding, high * padding, True
     padding = 0.06 * (high - low) or 0.05 * abs(high) or 0.05

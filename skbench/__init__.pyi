@@ -26,6 +26,7 @@ from skbench.bank import (
     ItemBank as ItemBank,
     UnitLevelModel as UnitLevelModel,
     choose_items as choose_items,
+    item_audit as item_audit,
     items_needed as items_needed,
 )
 from skbench.comparison import (

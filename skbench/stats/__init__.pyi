@@ -33,6 +33,7 @@ from skbench.stats.intervals import (
 )
 from skbench.stats.item_response import (
     assisted as assisted,
+    audit as audit,
     easiness as easiness,
     sampling as sampling,
     unit_level as unit_level,

@@ -258,6 +258,10 @@ def picked(t, c):
     return rows.set_index(["topic", "item"])
 
 
+def audited(t, c):
+    return sk.item_audit(t).to_frame()[["n_models", "difficulty", "discrimination", "p_value"]]
+
+
 def folds(splitter, key, y):
     """Which fold each row is tested in, by repeat."""
 
@@ -343,6 +347,8 @@ SUBJECTS = {
     "ItemBank": Subject(tables.bank, lambda t, c: easiness(past(t, c))),
     "UnitLevelModel": Subject(tables.bank, lambda t, c: named(unit_level(t, c))),
     "choose_items": Subject(tables.bank, picked),
+    "item_audit": of_answers(audited),
+    "item_audit: continuous": of_answers(audited, "continuous"),
     "items_needed": Subject(
         lambda size: tables.bank(size._replace(n_items=size.n_items + 5)),
         lambda t, c: sk.items_needed(past(t, c), 0.4, random_state=c.seed).half_widths,

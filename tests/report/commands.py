@@ -52,6 +52,7 @@ COMMANDS = [
     ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
     ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic",
      "--metric", "f1", "--metric", "tpr"],
+    ["items", "r.csv"],
     ["report", "one.csv"],
     ["report", "means.csv", "--score", "mean", "--item", "dataset"],
     ["leaderboard", "one.csv"],

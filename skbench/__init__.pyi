@@ -41,6 +41,7 @@ from skbench.comparison import (
     pass_at_k as pass_at_k,
     rank_confidence_sets as rank_confidence_sets,
     required_items as required_items,
+    trend as trend,
 )
 from skbench.containers import (
     Draws as Draws,

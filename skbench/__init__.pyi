@@ -75,6 +75,7 @@ from skbench.plot import (
     SamplingDisplay as SamplingDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
+    TrendDisplay as TrendDisplay,
 )
 from skbench.ppi import (
     ChainRulePPI as ChainRulePPI,

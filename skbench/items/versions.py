@@ -14,7 +14,7 @@ from skbench.items.rows import as_frame, collected, refuse_lists
 
 _YEAR = pd.Timedelta(days=365.25)
 _MOST_LISTED = 12  # versions in an error
-_WHOLE = r"-?(0|[1-9][0-9]*)"
+_NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?"
 _ISO = (
     r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?"
@@ -141,10 +141,11 @@ def _in_names(names, labels):
             lambda found: "-".join(filter(None, found.groups())),
             regex=True,
         )
-        parsed = _parsed(text.set_axis(pd.Index(labels)), "names")
+        parsed = _parsed(text.set_axis(pd.Index(labels)), "version number")
         if parsed is not None:
             what = "dates" if parsed[1] == "year" else "numbers"
-            return parsed[0], parsed[1], (f"Versions stand in order of the {what} in their names.",)
+            unit = parsed[1].removeprefix("unit of ")
+            return parsed[0], unit, (f"Versions stand in order of the {what} in their names.",)
     return None
 
 
@@ -159,8 +160,9 @@ def _parsed(values, name):
     if kind != "string":
         return None
     text = values.astype(str).str.strip()
-    if text.str.fullmatch(_WHOLE).all():
-        note = f"{name!r} holds whole numbers as text, taken as numbers."
+    # 1.9 and 1.10 are versions, of which neither is a number.
+    if text.str.fullmatch(_NUMBER).all() and text.str.partition(".")[2].str.len().nunique() == 1:
+        note = f"{name!r} holds numbers as text, taken as numbers."
         return _numbers(text.astype(float), name), _unit_of(name), (note,)
     if text.str.fullmatch(_ISO).all():
         try:
@@ -205,19 +207,20 @@ def _dates(values, name, aware):
 
 def _refuse(values, order):
     """Refuse text whose order nobody can tell."""
-    names = sorted(map(str, values.unique()), key=_natural)
+    text = values.astype(str).sort_values(key=lambda text: text.map(_natural), kind="stable")
+    names = [plain(name) for name in text.index]
     example = f"order={names!r}" if len(names) <= _MOST_LISTED else "order= with their names"
     what = "text" if kind_of(values) == "string" else f"values of type {kind_of(values)}"
     raise ValueError(
-        f"{order!r} holds {what}, such as {names[0]!r}, of which the order is not known. Pass the "
-        f"versions in order, for example {example}."
+        f"{order!r} holds {what}, such as {text.iloc[0]!r}, of which the order is not known. Pass "
+        f"the versions in order, for example {example}."
     )
 
 
 def _natural(name):
     """Text with its numbers as numbers: v9 before v10."""
     parts = re.split(r"([0-9]+)", name)  # text and numbers in turn
-    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
+    return tuple(int(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _several(versions, order):

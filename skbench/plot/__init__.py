@@ -8,6 +8,7 @@ from skbench.plot._risk import RiskDisplay
 from skbench.plot._sampling import SamplingDisplay
 from skbench.plot._shrinkage import ShrinkageDisplay
 from skbench.plot._simplex import SimplexDisplay
+from skbench.plot._trend import TrendDisplay
 
 __all__ = [
     "CoverageDisplay",
@@ -18,4 +19,5 @@ __all__ = [
     "SamplingDisplay",
     "ShrinkageDisplay",
     "SimplexDisplay",
+    "TrendDisplay",
 ]

@@ -98,7 +98,7 @@ NAMES = {
     "dates in names": ([f"ada-{day}" for day in DAYS], "version", "year"),
     "short dates": (["ada-20240101", "ada-20240301", "ada-20241231", "ada-20260101"], "version", "year"),
     "of a reader": ([f"ada | {day}" for day in DAYS], "version", "year"),
-    "numbers in names": (["v2 ada", "v9 ada", "v10 ada", "v12 ada"], "version", "unit of names"),
+    "numbers in names": (["v2 ada", "v9 ada", "v10 ada", "v12 ada"], "version", "version number"),
     "text of numbers": (["2", "9", "10", "12"], "version", "unit of version"),
 }  # fmt: skip
 

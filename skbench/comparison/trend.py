@@ -175,7 +175,7 @@ def trend(
         estimate=estimate,
         p_value=p_value,
         df=fields["df"],
-        test=tuple("McNemar, exact" if exact else "t test" for exact in fields["exact"]),
+        test=tuple("McNemar, exact" if exact else "t test" for exact in _tests(fields)),
         scores=_scores(table, fit, confidence_level),
         order=value.set_axis(table.models).rename("order"),
         unit=versions.unit,
@@ -245,8 +245,19 @@ def _inference(table, fields, level):
     variance = fields["variance"]
     if table.bounds is None:
         variance = np.where(fields["alike"], np.nan, variance)
-    width = reach(fields["contrasts"], table.range_of_differences)
-    return intervals(fields | {"variance": variance}, level, width)
+    contrasts = fields["contrasts"]
+    width = reach(contrasts, table.range_of_differences)
+    low, high, p_value = intervals(fields | {"variance": variance}, level, width)
+    if contrasts.shape[1] == 2:  # the slope is the change over its step
+        step = contrasts[0].max()
+        low[0], high[0], p_value[0] = step * low[1], step * high[1], p_value[1]
+    return low, high, p_value
+
+
+def _tests(fields):
+    """Whether slope and change are tested by McNemar's exact test."""
+    exact = fields["exact"][1]
+    return exact and fields["contrasts"].shape[1] == 2, exact
 
 
 def _of_topics(table, place, confidence_level):

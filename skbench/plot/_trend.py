@@ -212,10 +212,10 @@ def _are_values(order):
 
 
 def _thinned(names, place):
-    """Names without those too near to the one before."""
-    kept, last = [], -np.inf
-    for name, at in zip(names, place, strict=True):
-        near = at - last < np.ptp(place) / _MOST_NAMES
+    """Names without those too near to the one after."""
+    kept, following = [], np.inf
+    for name, at in zip(reversed(names), reversed(place), strict=True):
+        near = following - at < np.ptp(place) / _MOST_NAMES
         kept.append("" if near else name)
-        last = last if near else at
-    return kept
+        following = following if near else at
+    return kept[::-1]

@@ -13,6 +13,7 @@ and the coverage of the slope's interval, with items in clusters as well.
 
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from skbench import compare_models, trend
 
 N_VERSIONS, N_ITEMS = 8, 200
+HARD = 2.0  # standard deviation of the items' difficulty, in log odds
+NODES = norm.ppf((np.arange(2000) + 0.5) / 2000)  # of all items
 
 
 def make_versions(rng, loss, n_items=N_ITEMS, cluster_size=1):
@@ -36,23 +39,21 @@ def make_versions(rng, loss, n_items=N_ITEMS, cluster_size=1):
     hard = rng.normal(size=n_items)
     if cluster_size > 1:
         hard = 0.6 * hard + 0.8 * rng.normal(size=cluster.max() + 1)[cluster]
-    nodes = norm.ppf((np.arange(2000) + 0.5) / 2000)  # of the difficulty of all items
     rows = []
     for v in range(N_VERSIONS):
-        goal = 0.75 - loss * v
-        level = _level_with(goal, nodes)
-        right = rng.random(n_items) < expit(level + 2.5 * hard)
+        right = rng.random(n_items) < expit(_level_with(0.75 - loss * v) + HARD * hard)
         columns = {"item": range(n_items), "cluster": cluster, "score": right * 1.0}
         rows.append(pd.DataFrame({"version": v, **columns}))
     return pd.concat(rows, ignore_index=True), -loss
 
 
-def _level_with(goal, nodes):
+@cache
+def _level_with(goal):
     """Ability at which a share `goal` of all items is solved."""
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if expit(middle + 2.5 * nodes).mean() < goal else (low, middle)
+        low, high = (middle, high) if expit(middle + HARD * NODES).mean() < goal else (low, middle)
     return middle
 
 

@@ -183,7 +183,7 @@ def trend(
         topic_level=level,
         n_items=int(fit.used.sum()),
         n_clusters=int(fields["n_clusters"][0]),
-        remarks=(*versions.notes, *remarks_of(table, fields, "none", 1), *_on_topics(level)),
+        remarks=(*versions.notes, *remarks_of(table, fields, "none", 1), *_on_topics(level, confidence_level)),
     )
 
 
@@ -360,9 +360,9 @@ def _warn_of_unknown(topics):
         )
 
 
-def _on_topics(level):
+def _on_topics(level, confidence_level):
     if np.isfinite(level):
         yield (
-            f"Intervals of topics are {100 * level:.4g}% intervals: they exclude 0 where the "
-            "adjusted p-value does."
+            f"Intervals of topics have the level {100 * level:.4g}%: they exclude 0 where the "
+            f"adjusted p-value is at most {1 - confidence_level:.4g}."
         )

@@ -109,16 +109,15 @@ def _holds(frame, columns, model, names):
 
 def _by_names(frame, columns, model):
     """Versions by dates or numbers in the names of one model's versions."""
-    found = None
-    if model in columns:
-        known = collected(frame.select(model).unique())[model].dropna()
-        found = _parsed(pd.Series(known.array, known), model)
-        if found is None or found[0].dtype.kind == "f":
-            found = _in_names(known.astype(str), known) or found
+    require_columns(columns, [model if model in columns else "version"])
+    refuse_lists(frame, [model])
+    known = collected(frame.select(model).unique())[model].dropna()
+    own = pd.Series(known.array, known)
+    found = _parsed(own, model) or _in_names(known.astype(str), known)
     if found is None:
         raise ValueError(
-            "There is no column 'version', and names of models do not tell an order. Pass order= "
-            "with a column of numbers or dates, or with the models in order."
+            "There is no column 'version', and the names do not tell the order. "
+            f"{_remedy(own)} Or name a column of numbers or dates."
         )
     value, unit, notes = found
     return _several(Versions(nw.to_native(frame), model, value, unit, notes), model)
@@ -207,14 +206,19 @@ def _dates(values, name, aware):
 
 def _refuse(values, order):
     """Refuse text whose order nobody can tell."""
-    text = values.astype(str).sort_values(key=lambda text: text.map(_natural), kind="stable")
-    names = [plain(name) for name in text.index]
-    example = f"order={names!r}" if len(names) <= _MOST_LISTED else "order= with their names"
     what = "text" if kind_of(values) == "string" else f"values of type {kind_of(values)}"
     raise ValueError(
-        f"{order!r} holds {what}, such as {text.iloc[0]!r}, of which the order is not known. Pass "
-        f"the versions in order, for example {example}."
+        f"{order!r} holds {what}, such as {str(values.iloc[0])!r}, whose order is not known. "
+        f"{_remedy(values)}"
     )
+
+
+def _remedy(values):
+    """What to pass instead: the versions as a list, with their numbers in order."""
+    text = values.astype(str).sort_values(key=lambda text: text.map(_natural), kind="stable")
+    names = [plain(name) for name in text.index]
+    example = f", for example order={names!r}" if len(names) <= _MOST_LISTED else " as order="
+    return f"Pass the versions in order{example}."
 
 
 def _natural(name):

@@ -124,7 +124,7 @@ def test_versions_that_are_not_listed_are_left_out(scores):
 
 
 WRONG = {
-    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), "'v1', 'v8', 'v9', 'v10'"),
+    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), r"order=\[0, 3, 2, 1\]"),
     "minor versions": ({0: "1.9", 1: "1.10", 2: "2.0", 3: "2.1"}, "order"),
     "no day": ({0: "2024-02-30", 1: "2024-03-01", 2: "2024-03-02", 3: "2024-03-03"}, "order"),
     "number of a day": ({0: 20240101, 1: 20240201, 2: 20240301, 3: 20240401}, "date"),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, plain
-from skbench._numbers import number, score_form
+from skbench._numbers import number, score_form, slope_form
 from skbench.comparison._comparison import p_in_words
 from skbench.containers import Estimate
 
@@ -82,7 +82,7 @@ class Trend:
         list of str
         """
         slope, change = self.to_frame().itertuples()
-        form = score_form([slope.value, slope.low, slope.high])
+        form = slope_form([slope.value, slope.low, slope.high])
         level = f"{100 * self.estimate.confidence_level:.4g}%"
         words = {
             "rising": "The score rises",
@@ -115,7 +115,7 @@ class Trend:
         n = f"{len(shown) or 'None'} of {len(self.topics)} topics"
         if shown.empty:
             return f"{n} shows a trend ({rate})."
-        form = score_form(shown["slope"])
+        form = slope_form(shown["slope"])
         slopes = shown["slope"].sort_values(key=abs, ascending=False, kind="stable")
         each = [f"{as_text(name)} {number(slope, '+' + form)}" for name, slope in slopes.items()]
         return (

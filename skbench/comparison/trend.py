@@ -148,7 +148,7 @@ def trend(
     names |= {"topic": topic, "bounds": bounds}
     table = score_table(versions.items, by=[], **names).with_missing(missing)
     table, place = _in_order(table, versions)
-    fields, fit = _fields(table, slice(None), place)
+    fields, fit = _fields(table.scores, table.clusters, place, _About(table))
     _refuse_strangers(table, fit)
     topics, level = None, np.nan
     if by:
@@ -183,8 +183,20 @@ def trend(
         topic_level=level,
         n_items=int(fit.used.sum()),
         n_clusters=int(fields["n_clusters"][0]),
-        remarks=(*versions.notes, *remarks_of(table, fields, "none", 1), *_on_topics(level, confidence_level)),
+        remarks=(
+            *versions.notes,
+            *remarks_of(table, fields, "none", 1),
+            *_on_topics(level, confidence_level),
+        ),
     )
+
+
+class _About:
+    """What holds for all items of a table."""
+
+    def __init__(self, table):
+        self.rounding = table.rounding
+        self.is_binary = table.is_binary and not table.is_clustered
 
 
 def _in_order(table, versions, models=None):
@@ -197,21 +209,20 @@ def _in_order(table, versions, models=None):
     return table.of_models(positions), place[positions]
 
 
-def _fields(table, mine, place):
-    """Slope and change of some items, with what their errors rest on, and the fit of the scores."""
-    scores = table.scores[mine]
-    clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
+def _fields(scores, clusters, place, about):
+    """Slope and change with what their errors rest on, and the fit of the scores."""
+    clusters = np.unique(clusters, return_inverse=True)[1]
     least = np.nanmin(scores)
     fit = shared_item_scores(scores - least, clusters)
     contrasts = trend_contrasts(place)
     errors = contrast_errors(scores - least, clusters, fit, contrasts)
     # Sums of so many scores differ by rounding alone.
-    rounding = table.rounding * np.abs(contrasts).sum(axis=1)
+    rounding = about.rounding * np.abs(contrasts).sum(axis=1)
     value = np.where(np.abs(errors.difference) <= rounding, 0.0, errors.difference)
     used = clusters[fit.used]
     both = [np.isfinite(scores[:, c != 0]).all(axis=1).sum() for c in contrasts[1:]]
     n = np.array([fit.used.sum(), *both])
-    exact, wins = _exact(table, scores, contrasts[1])
+    exact, wins = _exact(scores[fit.used], contrasts[1])
     fields = {
         "difference": value,
         "variance": errors.variance,
@@ -221,7 +232,7 @@ def _fields(table, mine, place):
         "n_behind": np.where(n > 0, n, fit.used.sum()),
         "n_clusters": np.full(2, np.unique(used).size),
         "related": np.ones(2, dtype=bool),
-        "exact": np.array([False, exact]),
+        "exact": np.array([False, exact and about.is_binary]),
         "only_a": np.array([0, wins[0]]),
         "only_b": np.array([0, wins[1]]),
         "left": np.ones(2),
@@ -231,12 +242,10 @@ def _fields(table, mine, place):
     return fields, fit._replace(mean=fit.mean + least)
 
 
-def _exact(table, scores, change):
-    """Whether McNemar's test applies to the change, and its counts of wins and losses."""
-    ends = np.flatnonzero(change)
+def _exact(scores, change):
+    """Whether a first and a last version answered everything, and wins and losses of the last."""
     first, last = scores[:, change.argmin()], scores[:, change.argmax()]
-    exact = table.is_binary and not table.is_clustered and len(ends) == 2
-    exact = bool(exact and np.isfinite(first).all() and np.isfinite(last).all())
+    exact = np.count_nonzero(change) == 2 and bool(np.isfinite(first + last).all())
     return exact, (np.sum(last > first), np.sum(first > last))
 
 
@@ -263,9 +272,9 @@ def _tests(fields):
 def _of_topics(table, place, confidence_level):
     """A row per topic, with Benjamini-Hochberg's p-values, and the level of the intervals."""
     group_of_item = table.cluster_groups[table.clusters]
-    rows = [
-        _one_topic(table, np.flatnonzero(group_of_item == g), place) for g in range(table.n_groups)
-    ]
+    mine = [np.flatnonzero(group_of_item == g) for g in range(table.n_groups)]
+    about = _About(table)
+    rows = [_one_topic(table.scores[i], table.clusters[i], place, about) for i in mine]
     p_value = np.array([_slope(table, fields, confidence_level)[2] for fields, _ in rows])
     level = multiplicity.false_coverage_level(p_value, confidence_level)
     ends = np.array([_slope(table, fields, level)[:2] for fields, _ in rows])
@@ -292,12 +301,12 @@ def _of_topics(table, place, confidence_level):
     return topics, level
 
 
-def _one_topic(table, mine, place):
+def _one_topic(scores, clusters, place, about):
     """The fields of a topic, None where its versions are not linked, and how many have answers."""
-    present = np.isfinite(table.scores[mine]).any(axis=0)
+    present = np.isfinite(scores).any(axis=0)
     if np.unique(place[present]).size < 2:
         return None, int(present.sum())
-    fields, fit = _fields(table.of_models(np.flatnonzero(present)), mine, place[present])
+    fields, fit = _fields(scores[:, present], clusters, place[present], about)
     return (None if fit.component.any() else fields), int(present.sum())
 
 
@@ -305,6 +314,8 @@ def _slope(table, fields, level):
     """Ends and p-value of the slope of a topic, nan where there is none."""
     if fields is None:
         return np.nan, np.nan, np.nan
+    if fields["contrasts"].shape[1] > 2:  # the change does not matter
+        fields = fields | {"exact": np.zeros(2, dtype=bool)}
     return tuple(x[0] for x in _inference(table, fields, level))
 
 

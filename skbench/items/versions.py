@@ -51,6 +51,12 @@ def ordered_versions(items, order, model):
     frame = as_frame(items)
     columns = frame.collect_schema().names()
     if not isinstance(order, str):
+        if not hasattr(order, "__len__"):
+            raise TypeError(
+                f"order must name a column, or the versions in order, got {type(order).__name__}."
+            )
+        if not len(order):
+            raise ValueError("order is an empty list. Name the versions, first to last.")
         return _by_list(frame, columns, list(order), model)
     if order == "version" and order not in columns:
         return _by_names(frame, columns, model)
@@ -59,6 +65,7 @@ def ordered_versions(items, order, model):
     require_columns(columns, [model, order])
     refuse_lists(frame, [model, order])
     pairs = collected(frame.select(list(dict.fromkeys([model, order]))).unique())
+    _refuse_empty(pairs)
     for name in pairs:
         if pairs[name].isna().any():
             raise ValueError(f"Some rows have no {name!r}. Fill it in, or leave the rows out.")
@@ -112,6 +119,7 @@ def _by_names(frame, columns, model):
     require_columns(columns, [model if model in columns else "version"])
     refuse_lists(frame, [model])
     known = collected(frame.select(model).unique())[model].dropna()
+    _refuse_empty(known)
     own = pd.Series(known.array, known)
     found = _parsed(own, model) or _in_names(known.astype(str), known)
     if found is None:
@@ -121,6 +129,11 @@ def _by_names(frame, columns, model):
         )
     value, unit, notes = found
     return _several(Versions(nw.to_native(frame), model, value, unit, notes), model)
+
+
+def _refuse_empty(rows):
+    if rows.empty:
+        raise ValueError("items has no rows: there is nothing to compare.")
 
 
 def _in_names(names, labels):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skbench._numbers import number, score_form
+from skbench._numbers import number, slope_form
 from skbench._types import Text, checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
@@ -98,7 +98,7 @@ class TrendDisplay(Display):
         place = (order - order.min()) / _YEAR if dates else order.astype(float)
         columns = {"place": place.to_numpy(), "value": e.value, "low": e.low, "high": e.high}
         slope = trend.to_frame().loc["slope"]
-        form = score_form(slope[["value", "low", "high"]])
+        form = slope_form(slope[["value", "low", "high"]])
         value, low, high = (number(slope[name], form) for name in ("value", "low", "high"))
         level = f"{100 * e.confidence_level:g}%"
         legend = {

@@ -2,7 +2,7 @@
 
 import click
 
-from skbench._numbers import number, score_form
+from skbench._numbers import number, score_form, slope_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import reading, tables
 from skbench.report.options import (
@@ -166,7 +166,7 @@ def _version_columns(rows):
 
 
 def _topic_columns(rows):
-    form = score_form(rows["value"])
+    form = slope_form(rows["value"])
     return [
         Column("topic", rows["topic"]),
         *(Column(name, rows[key], form) for name, key in _OF_TOPICS),

@@ -148,7 +148,7 @@ def trend(
     names |= {"topic": topic, "bounds": bounds}
     table = score_table(versions.items, by=[], **names).with_missing(missing)
     table, place = _in_order(table, versions)
-    fields, fit = _fields(table.scores, table.clusters, place, _About(table))
+    fields, fit = _fields(table.scores, table.clusters, place, *_about(table))
     _refuse_strangers(table, fit)
     topics, level = None, np.nan
     if by:
@@ -157,25 +157,14 @@ def trend(
             parts = score_table(versions.items, by=by, **names).with_missing(missing)
         topics, level = _of_topics(*_in_order(parts, versions, table.models), confidence_level)
         _warn_of_unknown(topics)
-    low, high, p_value = _inference(table, fields, confidence_level)
-    known = ~fields["alike"]
-    estimate = Estimate(
-        value=fields["difference"],
-        low=low,
-        high=high,
-        standard_error=np.sqrt(np.where(known, fields["variance"], np.nan)),
-        confidence_level=confidence_level,
-        labels=_ROWS,
-        method=_method(table, len(place)),
-        guarantee=UNLESS_SKEWED if table.bounds is None or table.is_clustered else ON_AVERAGE,
-    )
     _warn(table, fields, fit)
     value = versions.value.iloc[versions.value.index.get_indexer(table.models)]
+    estimate, p_value = _estimated(table, fields, confidence_level)
     return Trend(
         estimate=estimate,
         p_value=p_value,
         df=fields["df"],
-        test=tuple("McNemar, exact" if exact else "t test" for exact in _tests(fields)),
+        test=tuple("McNemar, exact" if exact else "t test" for exact in fields["exact"]),
         scores=_scores(table, fit, confidence_level),
         order=value.set_axis(table.models).rename("order"),
         unit=versions.unit,
@@ -191,12 +180,9 @@ def trend(
     )
 
 
-class _About:
-    """What holds for all items of a table."""
-
-    def __init__(self, table):
-        self.rounding = table.rounding
-        self.is_binary = table.is_binary and not table.is_clustered
+def _about(table):
+    """What computing may lose, and whether McNemar's test applies where nothing is missing."""
+    return table.rounding, table.is_binary and not table.is_clustered
 
 
 def _in_order(table, versions, models=None):
@@ -209,7 +195,7 @@ def _in_order(table, versions, models=None):
     return table.of_models(positions), place[positions]
 
 
-def _fields(scores, clusters, place, about):
+def _fields(scores, clusters, place, rounding, is_binary):
     """Slope and change with what their errors rest on, and the fit of the scores."""
     clusters = np.unique(clusters, return_inverse=True)[1]
     least = np.nanmin(scores)
@@ -217,7 +203,7 @@ def _fields(scores, clusters, place, about):
     contrasts = trend_contrasts(place)
     errors = contrast_errors(scores - least, clusters, fit, contrasts)
     # Sums of so many scores differ by rounding alone.
-    rounding = about.rounding * np.abs(contrasts).sum(axis=1)
+    rounding = rounding * np.abs(contrasts).sum(axis=1)
     value = np.where(np.abs(errors.difference) <= rounding, 0.0, errors.difference)
     used = clusters[fit.used]
     both = [np.isfinite(scores[:, c != 0]).all(axis=1).sum() for c in contrasts[1:]]
@@ -232,7 +218,7 @@ def _fields(scores, clusters, place, about):
         "n_behind": np.where(n > 0, n, fit.used.sum()),
         "n_clusters": np.full(2, np.unique(used).size),
         "related": np.ones(2, dtype=bool),
-        "exact": np.array([False, exact and about.is_binary]),
+        "exact": np.array([len(place) == 2, True]) & (exact and is_binary),
         "only_a": np.array([0, wins[0]]),
         "only_b": np.array([0, wins[1]]),
         "left": np.ones(2),
@@ -263,17 +249,29 @@ def _inference(table, fields, level):
     return low, high, p_value
 
 
-def _tests(fields):
-    """Whether slope and change are tested by McNemar's exact test."""
-    exact = fields["exact"][1]
-    return exact and fields["contrasts"].shape[1] == 2, exact
+def _estimated(table, fields, confidence_level):
+    """Slope and change as an `Estimate`, and their p-values."""
+    low, high, p_value = _inference(table, fields, confidence_level)
+    kind = "clusters, CR2" if table.is_clustered else "independent items"
+    gaps = ", least squares on shared items" if np.any(table.n_answers == 0) else ""
+    estimate = Estimate(
+        value=fields["difference"],
+        low=low,
+        high=high,
+        standard_error=np.sqrt(np.where(fields["alike"], np.nan, fields["variance"])),
+        confidence_level=confidence_level,
+        labels=_ROWS,
+        method=f"slope of the mean of the items over {len(table.models)} versions ({kind}{gaps})",
+        guarantee=UNLESS_SKEWED if table.bounds is None or table.is_clustered else ON_AVERAGE,
+    )
+    return estimate, p_value
 
 
 def _of_topics(table, place, confidence_level):
     """A row per topic, with Benjamini-Hochberg's p-values, and the level of the intervals."""
     group_of_item = table.cluster_groups[table.clusters]
     mine = [np.flatnonzero(group_of_item == g) for g in range(table.n_groups)]
-    about = _About(table)
+    about = _about(table)
     rows = [_one_topic(table.scores[i], table.clusters[i], place, about) for i in mine]
     p_value = np.array([_slope(table, fields, confidence_level)[2] for fields, _ in rows])
     level = multiplicity.false_coverage_level(p_value, confidence_level)
@@ -306,7 +304,7 @@ def _one_topic(scores, clusters, place, about):
     present = np.isfinite(scores).any(axis=0)
     if np.unique(place[present]).size < 2:
         return None, int(present.sum())
-    fields, fit = _fields(scores[:, present], clusters, place[present], about)
+    fields, fit = _fields(scores[:, present], clusters, place[present], *about)
     return (None if fit.component.any() else fields), int(present.sum())
 
 
@@ -314,8 +312,7 @@ def _slope(table, fields, level):
     """Ends and p-value of the slope of a topic, nan where there is none."""
     if fields is None:
         return np.nan, np.nan, np.nan
-    if fields["contrasts"].shape[1] > 2:  # the change does not matter
-        fields = fields | {"exact": np.zeros(2, dtype=bool)}
+    fields = fields | {"exact": fields["exact"][[0, 0]]}  # the change does not matter
     return tuple(x[0] for x in _inference(table, fields, level))
 
 
@@ -327,12 +324,6 @@ def _scores(table, fit, confidence_level):
     found = scores_of_models(table, fit.mean[:, None], variance[:, None], fit.df[:, None], level)
     method = f"{found.method}, all versions at once"
     return replace(found, method=method, confidence_level=confidence_level)
-
-
-def _method(table, n_versions):
-    kind = "clusters, CR2" if table.is_clustered else "independent items"
-    gaps = ", least squares on shared items" if np.any(table.n_answers == 0) else ""
-    return f"slope of the mean of the items over {n_versions} versions ({kind}{gaps})"
 
 
 def _refuse_strangers(table, fit):

@@ -17,7 +17,7 @@ from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, command_with, in_one_line, save_picture, working
 
-_LONGEST = 60  # letters of a judge's prompt in an error
+_MOST_JUDGES = 3  # in an error
 
 
 @click.command()
@@ -100,46 +100,34 @@ def _order(rows, asked):
 def _check_scale(rows, order, new_names):
     """Refuse versions whose judges differ, as far as logs or columns declare them."""
     old = {new: old for old, _, new in (text.partition("=") for text in new_names)}
-    models = [str(name) for name in rows.items["model"].unique() if _counts(name, order)]
-    for topic, graders in rows.graders.items():
-        own = {name: graders.get(old.get(name, name), set()) for name in models}
-        _refuse_two(f"scores of {topic!r}", {name: found for name, found in own.items() if found})
-    for column in _judge_columns(rows.items):
-        by_model = rows.items.dropna(subset=column).groupby(rows.items["model"].astype(str))
-        found = {name: set(map(str, part[column])) for name, part in by_model if name in models}
-        _refuse_two(f"column {column!r}", found)
+    models = [str(name) for name in rows.items["model"].unique()]
+    models = [name for name in models if isinstance(order, str) or name in map(str, order)]
+    for where, found in _declared(rows):
+        graders = {name: found.get(old.get(name, name)) or found.get(name) for name in models}
+        (first, one), *others = [pair for pair in graders.items() if pair[1]] or [(None, None)]
+        for name, other in others:
+            if other != one:
+                own, its = (", ".join(sorted(x)[:_MOST_JUDGES]) for x in (other - one, one - other))
+                raise DataError(
+                    f"{where} declares another judge, or prompt of it, for {name!r} ({own:.120}) "
+                    f"than for {first!r} ({its:.120}): scores may mean different things. Leave "
+                    "versions out, or say that they are on one scale:",
+                    [f"{command_with()} --same-scale"],
+                )
 
 
-def _counts(name, order):
-    return isinstance(order, str) or name in order
-
-
-def _judge_columns(items):
-    """Columns of text that name a judge, or its prompt."""
+def _declared(rows):
+    """Where judges are declared, and the set of them for each model: logs, and columns of text."""
     from pandas.api.types import is_numeric_dtype
 
     from skbench.items.roles import judge_columns
 
-    named = judge_columns(reading.other_columns(items))[1]
-    return [name for name in named if not is_numeric_dtype(items[name])]
-
-
-def _refuse_two(where, graders):
-    """Refuse versions of which one has another set of judges than the first."""
-    names = list(graders)
-    for name in names[1:]:
-        if graders[name] != graders[names[0]]:
-            one, other = (
-                " and ".join(sorted(text[:_LONGEST] for text in graders[x] - graders[y]))
-                or "the same, not all of them"
-                for x, y in ((names[0], name), (name, names[0]))
-            )
-            raise DataError(
-                f"{where} declare another judge, or prompt of it, for {name!r} ({other}) than for "
-                f"{names[0]!r} ({one}): their scores may mean different things. Leave versions "
-                "out, judge them anew, or say that they are on one scale:",
-                [f"{command_with()} --same-scale"],
-            )
+    for topic, found in rows.graders.items():
+        yield f"the log of {topic!r}", found
+    for name in judge_columns(reading.other_columns(rows.items))[1]:
+        if not is_numeric_dtype(rows.items[name]):
+            known = rows.items.dropna(subset=name).astype({"model": str, name: str})
+            yield f"column {name!r}", known.groupby("model")[name].agg(set).to_dict()
 
 
 def _version_rows(found):

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import false_discovery_control
 
 from skbench._checks import names_of, plain
 from skbench._types import Labels, Level, Names, OpenBounds, Rows, checked
@@ -275,6 +276,8 @@ def _of_topics(table, place, confidence_level):
     rows = [_one_topic(table.scores[i], table.clusters[i], place, about) for i in mine]
     p_value = np.array([_slope(table, fields, confidence_level)[2] for fields, _ in rows])
     level = multiplicity.false_coverage_level(p_value, confidence_level)
+    adjusted, tested = p_value.copy(), np.isfinite(p_value)
+    adjusted[tested] = false_discovery_control(p_value[tested])
     ends = np.array([_slope(table, fields, level)[:2] for fields, _ in rows])
 
     def column(name):
@@ -289,7 +292,7 @@ def _of_topics(table, place, confidence_level):
             "standard_error": np.sqrt(np.where(known, column("variance"), np.nan)),
             "df": column("df"),
             "p_value": p_value,
-            "adjusted_p": multiplicity.benjamini_hochberg(p_value),
+            "adjusted_p": adjusted,
             "verdict": verdicts(ends[:, 0], ends[:, 1], p_value),
             "n_items": np.nan_to_num(column("n_items")).astype(int),
             "n_versions": [n for _, n in rows],

@@ -1,6 +1,7 @@
 """Levels and p-values that allow for several comparisons."""
 
 import numpy as np
+from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
 _DRAWS = 20_000  # of the largest error: its level is right to .002
@@ -71,41 +72,8 @@ def holm(p_values):
     return result
 
 
-def benjamini_hochberg(p_values):
-    """Adjusted p-values that control the false discovery rate.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n,)
-        p-values of one family; nan where unknown, which counts for nothing.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Rejecting those up to q keeps the expected share of false rejections below q.
-
-    Notes
-    -----
-    With ``p_(1) <= ... <= p_(m)`` the i-th becomes ``min over k >= i of m p_(k) / k`` (Benjamini
-    and Hochberg 1995, Journal of the Royal Statistical Society B 57, 289-300), for independent or
-    positively dependent tests.
-
-    Examples
-    --------
-    >>> benjamini_hochberg([0.01, 0.04, 0.03])
-    array([0.03, 0.04, 0.04])
-    """
-    p_values = np.asarray(p_values, dtype=float)
-    known = np.flatnonzero(np.isfinite(p_values))
-    order = known[np.argsort(-p_values[known], kind="stable")]
-    adjusted = np.full(p_values.shape, np.nan)
-    scaled = p_values[order] * len(order) / np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1)
-    return adjusted
-
-
 def false_coverage_level(p_values, confidence_level):
-    """Level of intervals that exclude 0 where, and only where, `benjamini_hochberg` rejects.
+    """Level of intervals that exclude 0 where the false discovery rate lets one reject.
 
     Parameters
     ----------
@@ -117,7 +85,8 @@ def false_coverage_level(p_values, confidence_level):
     Returns
     -------
     float
-        ``1 - q max(R, 1) / m`` with R rejections of m: Bonferroni's level where there are none.
+        ``1 - q max(R, 1) / m``, with R of m rejected by Benjamini and Hochberg's rule; Bonferroni's
+        level where none are.
 
     Notes
     -----
@@ -129,10 +98,10 @@ def false_coverage_level(p_values, confidence_level):
     >>> print(round(false_coverage_level([0.001, 0.02, 0.5, 0.8], 0.95), 4))
     0.975
     """
-    adjusted = benjamini_hochberg(p_values)
-    rejected = np.count_nonzero(adjusted <= 1 - confidence_level)
-    n = max(1, np.count_nonzero(np.isfinite(adjusted)))
-    return 1 - (1 - confidence_level) * max(rejected, 1) / n
+    p_values = np.asarray(p_values, dtype=float)
+    known = p_values[np.isfinite(p_values)]
+    rejected = np.count_nonzero(false_discovery_control(known) <= 1 - confidence_level)
+    return 1 - (1 - confidence_level) * max(rejected, 1) / max(known.size, 1)
 
 
 def simultaneous_level(correlation, df, confidence_level):

@@ -43,6 +43,7 @@ from skbench.comparison import (
     rank_confidence_sets as rank_confidence_sets,
     required_items as required_items,
     tradeoff as tradeoff,
+    trend as trend,
 )
 from skbench.containers import (
     Draws as Draws,
@@ -77,6 +78,7 @@ from skbench.plot import (
     ScatterDisplay as ScatterDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
+    TrendDisplay as TrendDisplay,
 )
 from skbench.ppi import (
     ChainRulePPI as ChainRulePPI,

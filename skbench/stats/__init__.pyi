@@ -55,6 +55,7 @@ from skbench.stats.ranking import (
     power as power,
     rank_scores as rank_scores,
     rank_sets as rank_sets,
+    trend as trend,
 )
 from skbench.stats.resampling import (
     beta_binomial as beta_binomial,

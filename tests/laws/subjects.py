@@ -129,6 +129,12 @@ def compared(t, c, **options):
     return both_ways(sk.compare_models(t, adjust="none", **options).to_frame(), ["p_value"])
 
 
+def trending(t, c, **options):
+    order = [c.name(f"model{i}") for i in range(20) if c.name(f"model{i}") in set(t["model"])]
+    found = sk.trend(t, order, **options).to_frame().rename(columns={"value": "difference"})
+    return found.rename(columns={"low": "difference_low", "high": "difference_high"})
+
+
 def gated(t, c, **options):
     g = sk.gate(t, c.name("model0"), c.name("model1"), 0.05 * c.scale, **options).to_frame()
     g = g.rename(columns={"low": "difference_low", "high": "difference_high"})
@@ -324,6 +330,10 @@ SUBJECTS = {
     "compare_models: topics": of_answers(lambda t, c: compared(t, c, by="topic"), "continuous"),
     "compare_models: clusters": of_answers(
         lambda t, c: compared(t, c, cluster="cluster", bounds=c.bounds), "bounded"
+    ),
+    "trend": of_answers(trending),
+    "trend: clusters": of_answers(
+        lambda t, c: trending(t, c, cluster="cluster", bounds=c.bounds), "bounded"
     ),
     "gate": of_answers(gated),
     "gate: continuous": of_answers(gated, "continuous"),

@@ -60,6 +60,8 @@ COMMANDS = [
     ["doctor", "r.csv"],
     ["doctor", "counts.csv"],
     ["doctor", "j.csv", "--score", "other"],
+    ["trend", "r.csv", "--order", "model-0,model-1,model-2"],
+    ["trend", "dated.csv", "--order", "day", "--by", "topic"],
     JUDGE,
     [*JUDGE, "--by", "topic"],
     ["judge", "j.csv", "--judge", "autorater,other", "--human", "human", "--card"],
@@ -108,6 +110,11 @@ def write_files(folder):
         "v": votes.assign(winner=rng.choice(["model_a", "model_b", "tie"], len(votes))),
         "counts": counts,
         "one": one.drop(columns=["topic", "half"]),
+        "dated": items.assign(
+            day=items["model"].map(
+                {"model-0": "2024-05-01", "model-1": "2024-11-01", "model-2": "2026-01-31"}
+            )
+        ),
         "means": means.rename(columns={"score": "mean"}).assign(ci=0.02),
     }
     for name, table in tables.items():

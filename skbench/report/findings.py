@@ -105,15 +105,11 @@ def find(
         if cost is not None:
             both = ranked(both_level(confidence_level))
             traded = _traded(read, columns, cost, both, confidence_level, unrelated)
-    groups = tables.group_rows(summary, direct, estimate, by).assign(worst_probability=np.nan)
-    if worst is not None:
-        chance = tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
-        groups = groups.drop(columns="worst_probability").merge(chance, "left")
     told = [one_line(warning.message) for warning in caught]
     units = units_in_doubt(items)
     beware = [units, *_beware(summary, board, unrelated, past), *told]
     return Findings(
-        groups=groups,
+        groups=_group_rows(summary, direct, estimate, by, worst),
         estimate=estimate,
         board=board,
         comparison=board.comparison,
@@ -131,6 +127,15 @@ def find(
         tradeoff=traded,
         extremes=None if worst is None else worst.estimate,
     )
+
+
+def _group_rows(summary, direct, estimate, by, worst):
+    """One row per group, with its probability of being the worst of its model."""
+    groups = tables.group_rows(summary, direct, estimate, by)
+    if worst is None:
+        return groups.assign(worst_probability=np.nan)
+    chance = tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
+    return groups.merge(chance, "left")
 
 
 def _ranking(items, columns, known_range, missing, unrelated, past):

@@ -22,7 +22,9 @@ from skbench.report.terminal import in_one_line, working
 @click.option("--first", help="For --card: column that says who of two was shown first.")
 @click.option("--previous", help="Column of the verdicts of an earlier version of the judge.")
 @click.option(
-    "--repeats", type=Names(), help="Column(s) of its verdicts given again, or that numbers these."
+    "--repeats",
+    type=Names(),
+    help="Column(s) of repeated verdicts on the same answers, or the one that numbers them.",
 )
 @bounds_option
 @level_option
@@ -40,8 +42,8 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
     With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
     (--judge a,b), how many independent ones they are worth, and their best vote.
 
-    With --previous or --repeats the card of one judge tells, with or without --human,
-    which verdicts a new version of it changes, and how noisy verdicts are.
+    With --previous: which verdicts a new version of the judge changes, and whether for
+    the better. With --repeats: how noisy its verdicts are. Neither needs --human.
     """
     again = {"--previous": columns["previous"], "--repeats": columns["repeats"]}
     again = [name for name, given in again.items() if given is not None]

@@ -7,7 +7,6 @@ from functools import partial
 import commands
 import numpy as np
 import pandas as pd
-import pytest
 from numpy.testing import assert_allclose
 
 from skbench import judge_agreement
@@ -27,14 +26,13 @@ def made(n=80):
     return rows
 
 
-@pytest.mark.parametrize("human", ["human", None])
-def test_json_is_the_function(written, human):
+def test_json_is_the_function(written):
     rows = made()
     arguments = [written(rows, "judged.csv"), "--judge", "new", "--previous", "old"]
-    arguments += ["--repeats", "more,most"] + (["--human", human] if human else [])
+    arguments += ["--repeats", "more,most", "--human", "human"]
     document = parsed(*arguments)
     card = judge_agreement(
-        rows, human, "new", previous="old", repeats=["more", "most"], random_state=0
+        rows, judges="new", previous="old", repeats=["more", "most"], random_state=0
     )
     assert document["changes"] == [
         {"judge": "new", "previous": "old"}

@@ -41,6 +41,7 @@ from skbench.comparison import (
     pass_at_k as pass_at_k,
     rank_confidence_sets as rank_confidence_sets,
     required_items as required_items,
+    tradeoff as tradeoff,
 )
 from skbench.containers import (
     Draws as Draws,
@@ -72,6 +73,7 @@ from skbench.plot import (
     RankDisplay as RankDisplay,
     RiskDisplay as RiskDisplay,
     SamplingDisplay as SamplingDisplay,
+    ScatterDisplay as ScatterDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
 )

@@ -15,7 +15,7 @@ DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "
 _REMEDIES = {
     "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
     "population": " Every group needs the number of all its items, run or not.",
-    "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
+    "y": " Leave it out (GroupSummary.dropna): predict(X) gives the prior mean of such groups.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
 LARGEST = 1e75  # fourth powers of larger numbers overflow

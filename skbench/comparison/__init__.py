@@ -18,6 +18,7 @@ from skbench.comparison.ranks import (
     indistinguishable_groups,
     rank_confidence_sets,
 )
+from skbench.comparison.tradeoffs import Tradeoff, tradeoff
 
 __all__ = [
     "BradleyTerry",
@@ -32,6 +33,7 @@ __all__ = [
     "SequentialComparison",
     "SequentialMean",
     "SequentialResult",
+    "Tradeoff",
     "compare_models",
     "extremes",
     "gate",
@@ -42,4 +44,5 @@ __all__ = [
     "pass_at_k",
     "rank_confidence_sets",
     "required_items",
+    "tradeoff",
 ]

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 
 from skbench.comparison import Leaderboard, ModelComparison
+from skbench.comparison.costs import cost_table, costs_of
 from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
+from skbench.comparison.tradeoffs import Tradeoff, both_level, tradeoff_of
 from skbench.containers import Estimate
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
@@ -43,6 +45,7 @@ class Findings:
     features: tuple = ()
     doubts: tuple = ()
     items: pd.DataFrame | None = None
+    tradeoff: Tradeoff | None = None
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -63,7 +66,9 @@ class Findings:
         return table.assign(more_items=np.where(clear, 0.0, more))[_PAIR_COLUMNS]
 
 
-def find(read, by, known_range, confidence_level, missing, seed, past, features, equal_topics):
+def find(
+    read, by, known_range, confidence_level, missing, seed, past, features, equal_topics, cost=None
+):
     """What a report says of `ItemRows`, as `Findings`; `by` defines the groups.
 
     `equal_topics`: topics count equally in the ranking, as in `skbench leaderboard --topics`.
@@ -93,10 +98,21 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         )
         if past is None:
             table = reading.models_table(items, columns, known_range)
-            board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
+
+            def ranked(level):
+                return leaderboard_of(table, level, missing=missing, unrelated=unrelated)
+
         else:
-            board = leaderboard_by_posterior(past.posterior(columns["by"]), confidence_level)
-        board = _described(board, past, known_range, unrelated)
+            posterior = past.posterior(columns["by"])
+
+            def ranked(level):
+                return leaderboard_by_posterior(posterior, level)
+
+        board = _described(ranked(confidence_level), past, known_range, unrelated)
+        traded = None
+        if cost is not None:
+            both = _described(ranked(both_level(confidence_level)), past, known_range, unrelated)
+            traded = _traded(read, columns, cost, both, confidence_level, unrelated)
     told = [one_line(warning.message) for warning in caught]
     units = units_in_doubt(items)
     beware = [units, *_beware(summary, board, unrelated, past), *told]
@@ -116,7 +132,17 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
         doubts=tuple(filter(None, (units, *read.doubts))),
         items=None if unrelated else items[[*dict.fromkeys([*by, *read.key, "score"])]],
+        tradeoff=traded,
     )
+
+
+def _traded(read, columns, cost, board, confidence_level, unrelated):
+    """The `Tradeoff` of a column of costs, and the scores of a board at the level of both."""
+    names = {name: columns[name] for name in ("topic", "cluster")}
+    by = columns["by"] or []
+    costs = cost_table(read.items, cost, model="model", item="item", by=by, **names)
+    costs = costs_of(costs, board.estimate.confidence_level, unrelated)
+    return tradeoff_of(board, costs, (reading.score_name(read), cost), confidence_level)
 
 
 def _estimates(summary, seed, past, by, confidence_level):

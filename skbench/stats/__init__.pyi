@@ -47,6 +47,7 @@ from skbench.stats.ppi import (
 )
 from skbench.stats.ranking import (
     bradley_terry as bradley_terry,
+    frontier as frontier,
     kemeny as kemeny,
     multiplicity as multiplicity,
     noninferiority as noninferiority,

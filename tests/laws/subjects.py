@@ -322,6 +322,10 @@ SUBJECTS = {
     "pass_at_k: topics": Subject(
         tables.runs, lambda t, c: sk.pass_at_k(t, 2, True, "topic").to_frame()
     ),
+    "tradeoff": Subject(
+        tables.answers_with_costs,
+        lambda t, c: sk.tradeoff(t).to_frame().drop(columns="dominated_by").astype(float),
+    ),
     "sample_items": of_answers(drawn),
     "cluster_items": Subject(tables.one_model, clustered),
     "embed_groups": Subject(

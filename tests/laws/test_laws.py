@@ -263,7 +263,7 @@ DRAWN = (
 )
 FRAMES = (
     "summarize_items*|betting_estimate|item_correlation|compare_models*|gate*|leaderboard*|"
-    f"pass_at_k*|TaskBootstrap: items|{BANK}|{RISKS}"
+    f"tradeoff|pass_at_k*|TaskBootstrap: items|{BANK}|{RISKS}"
 )
 RENAMED = "models renamed|topics renamed|items renamed"
 

@@ -45,6 +45,7 @@ COMMANDS = [
     ["report", "r.csv"],
     ["report", "percent.csv", "--fail-under", "10"],
     ["report", "r.csv", "--past", "past.csv"],
+    ["report", "r.csv", "--cost", "half"],
     ["arena", "v.csv"],
     ["arena", "v.csv", "--ties", "davidson", "--scale", "logit", "--position"],
     ["arena", "v.csv", "--judge", "winner"],

@@ -9,6 +9,7 @@ from skbench._checks import listed
 from skbench._numbers import number
 from skbench._undecided import Undecided
 from skbench.comparison import extremes
+from skbench.comparison.extremes import likely_in_words
 from skbench.groups import DirectEstimator
 from skbench.items.roles import find_roles, may_be
 from skbench.readers.loading import load_table
@@ -19,7 +20,7 @@ from skbench.stats.intervals.classification import equality_p_value
 from skbench.summaries import group_metrics
 
 _DRAWS = 2000
-_MOST_NAMED = 3  # candidates for the worst group, and columns that are offered
+_MOST_NAMED = 3  # columns that are offered
 
 
 def compared(file, metrics, columns, positive, level, seed):
@@ -111,10 +112,8 @@ class Compared:
 
     def sentence(self):
         """Whether the groups differ, the worst one, and the gap between the worst and the best."""
-        chance = self.extremes.worst_probability.sort_values(ascending=False, kind="stable")
-        likely = chance[chance >= chance.iloc[0] / 2][:_MOST_NAMED]
-        likely.index = tables.joined(likely.index.to_frame())
-        names = " or ".join(f"{name} ({p:.2f})" for name, p in likely.items())
+        chance = self.extremes.worst_probability
+        names = likely_in_words(chance.set_axis(tables.joined(chance.index.to_frame())))
         ends = self.extremes.to_frame()[["value", "low", "high"]].map(number, form="z.3f")
         worst, _, gap, ratio = ("{} [{}, {}]".format(*row) for row in ends.to_numpy())
         verdict = "differ"

@@ -27,6 +27,7 @@ from skbench import (
     compare_models,
     estimated_risk,
     gate,
+    item_audit,
     item_correlation,
     items_needed,
     leaderboard,
@@ -203,6 +204,7 @@ CASES = {
     "TaskBootstrap repeats": (TWICE, lambda x: resampled(x, cluster="item")),
     "ItemBank UnitLevelModel choose_items items_needed": (ONCE, unit_level),
     "ItemBank": (ONCE, lambda x: [ItemBank().fit(x).scores_]),
+    "item_audit": (TWICE, lambda x: [item_audit(x).items.drop(columns="flagged")]),
     "sample_items": (ONCE, lambda x: [sample_items(x, 3, random_state=0).index]),
     "position_bias": (ONCE, shown_first),
 }  # fmt: skip

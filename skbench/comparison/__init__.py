@@ -19,6 +19,7 @@ from skbench.comparison.ranks import (
     indistinguishable_groups,
     rank_confidence_sets,
 )
+from skbench.comparison.tradeoffs import Tradeoff, tradeoff
 from skbench.comparison.trend import trend
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "SequentialComparison",
     "SequentialMean",
     "SequentialResult",
+    "Tradeoff",
     "Trend",
     "compare_models",
     "extremes",
@@ -45,5 +47,6 @@ __all__ = [
     "pass_at_k",
     "rank_confidence_sets",
     "required_items",
+    "tradeoff",
     "trend",
 ]

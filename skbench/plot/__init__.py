@@ -6,6 +6,7 @@ from skbench.plot._forest import ForestDisplay
 from skbench.plot._rank import RankDisplay
 from skbench.plot._risk import RiskDisplay
 from skbench.plot._sampling import SamplingDisplay
+from skbench.plot._scatter import ScatterDisplay
 from skbench.plot._shrinkage import ShrinkageDisplay
 from skbench.plot._simplex import SimplexDisplay
 from skbench.plot._trend import TrendDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "RankDisplay",
     "RiskDisplay",
     "SamplingDisplay",
+    "ScatterDisplay",
     "ShrinkageDisplay",
     "SimplexDisplay",
     "TrendDisplay",

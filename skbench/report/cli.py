@@ -18,6 +18,7 @@ COMMANDS = {
     "doctor": "Tell what is read in a file, before anything is computed.",
     "estimate": "Estimate every group of a file of results.",
     "gate": "Pass or fail new results against old ones.",
+    "items": "Audit items: wrong keys, duplicates, no use.",
     "judge": "Correct an autorater by a few human labels.",
     "leaderboard": "Rank the models of a file, with intervals and rank sets.",
     "metrics": "Compare accuracy, TPR, F1 or AUC between groups of rows.",

@@ -179,6 +179,13 @@ def judged_by_two(t, c):
     return card.select_dtypes("number")
 
 
+def judged_again(t, c):
+    both = {"human": None, "judges": "judge", "cluster": "cluster", "random_state": c.seed}
+    changes = sk.judge_agreement(t, previous="judge2", **both).changes
+    noise = sk.judge_agreement(t, repeats="judge2", **both).noise
+    return pd.concat([changes, noise.stack()]).astype(float).to_frame("value")
+
+
 def of_means(t, c):
     from skbench.ppi import Mean
 
@@ -257,6 +264,10 @@ def picked(t, c):
     return rows.set_index(["topic", "item"])
 
 
+def audited(t, c):
+    return sk.item_audit(t).to_frame()[["n_models", "difficulty", "discrimination", "p_value"]]
+
+
 def folds(splitter, key, y):
     """Which fold each row is tested in, by repeat."""
 
@@ -332,6 +343,10 @@ SUBJECTS = {
     "pass_at_k: topics": Subject(
         tables.runs, lambda t, c: sk.pass_at_k(t, 2, True, "topic").to_frame()
     ),
+    "tradeoff": Subject(
+        tables.answers_with_costs,
+        lambda t, c: sk.tradeoff(t).to_frame().drop(columns="dominated_by").astype(float),
+    ),
     "sample_items": of_answers(drawn),
     "cluster_items": Subject(tables.one_model, clustered),
     "embed_groups": Subject(
@@ -342,6 +357,8 @@ SUBJECTS = {
     "ItemBank": Subject(tables.bank, lambda t, c: easiness(past(t, c))),
     "UnitLevelModel": Subject(tables.bank, lambda t, c: named(unit_level(t, c))),
     "choose_items": Subject(tables.bank, picked),
+    "item_audit": of_answers(audited),
+    "item_audit: continuous": of_answers(audited, "continuous"),
     "items_needed": Subject(
         lambda size: tables.bank(size._replace(n_items=size.n_items + 5)),
         lambda t, c: sk.items_needed(past(t, c), 0.4, random_state=c.seed).half_widths,
@@ -391,6 +408,7 @@ SUBJECTS = {
     "GroupedPPI": Subject(tables.judged("continuous"), grouped, True),
     "MonteCarloPPI": Subject(tables.judged("continuous"), of_means, True),
     "judge_agreement": Subject(tables.judged(), judged_by_two),
+    "judge_agreement: versions": Subject(tables.judged(), judged_again),
     "group_metrics": Subject(tables.judged(), metrics),
     # Tasks, and functions of draws
     "TaskBootstrap": of_tasks(lambda t, c: named(fitted_tasks(t, c).estimate())),

@@ -263,7 +263,7 @@ DRAWN = (
 )
 FRAMES = (
     "summarize_items*|betting_estimate|item_correlation|compare_models*|gate*|leaderboard*|trend*|"
-    f"pass_at_k*|TaskBootstrap: items|{BANK}|{RISKS}"
+    f"tradeoff|pass_at_k*|TaskBootstrap: items|{BANK}|{RISKS}"
 )
 RENAMED = "models renamed|topics renamed|items renamed"
 
@@ -283,7 +283,7 @@ NO_MATTER = [
     ("a copy of a model", f"CrossFitKFold|unbiased_risk_score|{RISKS}", "judged over all models"),
     (
         "lists",
-        f"{FRAMES}|judge_agreement|group_metrics|position_bias|sample_items|ItemBank",
+        f"{FRAMES}|judge_agreement*|group_metrics|position_bias|sample_items|ItemBank",
         "takes a frame alone",
     ),
     ("lists", "cluster_items|embed_groups|ConfusionPosterior", "takes a frame alone"),

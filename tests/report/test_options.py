@@ -17,6 +17,7 @@ CALLS = {
     "doctor": ["r.csv"],
     "estimate": ["r.csv", "--method", "direct"],
     "gate": ["old.csv", "r.csv", "--candidate", "model-1", "--margin", "0.1"],
+    "items": ["r.csv"],
     "judge": commands.JUDGE[1:],
     "leaderboard": ["r.csv"],
     "metrics": ["j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],

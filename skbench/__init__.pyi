@@ -42,6 +42,8 @@ from skbench.comparison import (
     pass_at_k as pass_at_k,
     rank_confidence_sets as rank_confidence_sets,
     required_items as required_items,
+    tradeoff as tradeoff,
+    trend as trend,
 )
 from skbench.containers import (
     Draws as Draws,
@@ -76,6 +78,7 @@ from skbench.plot import (
     ScatterDisplay as ScatterDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
+    TrendDisplay as TrendDisplay,
 )
 from skbench.ppi import (
     ChainRulePPI as ChainRulePPI,

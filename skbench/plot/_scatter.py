@@ -41,7 +41,7 @@ class ScatterDisplay(Display):
         What the intervals promise, and points that are not drawn.
     points : DataFrame of shape (n_points, 8)
         x, x_low, x_high, y, y_low, y_high, the kind of each point, and its name as it is written
-        beside it, empty for none; indexed by label. Ends of intervals may be nan.
+        beside it if there is room, empty for none; indexed by label. Ends may be nan.
     line : DataFrame of shape (n_corners, 2) or None
         Corners x and y of a step line, from left to right; it goes on to the right edge.
     xlabel, ylabel : str
@@ -59,6 +59,18 @@ class ScatterDisplay(Display):
     See Also
     --------
     ForestDisplay : Estimates in one direction, one row per group.
+
+    Examples
+    --------
+    >>> from skbench import ScatterDisplay, make_items, tradeoff
+    >>> items = make_items(3, 4, 50, random_state=0).items
+    >>> prices = {"model-0": 1.0, "model-1": 3.0, "model-2": 2.0}
+    >>> found = tradeoff(items.assign(cost=items["model"].map(prices)))
+    >>> ScatterDisplay.from_tradeoff(found).line
+               x      y
+    model
+    model-0  1.0  0.430
+    model-2  2.0  0.665
     """
 
     points: pd.DataFrame
@@ -95,7 +107,6 @@ class ScatterDisplay(Display):
             notes.append(f"not drawn, cost unknown: {', '.join(points['name'][lacks])}")
         legend = {"dominated": f"dominated ({level:g}%, all models at once)"}
         legend["frontier"] = "may be on the frontier"
-        legend = {name: text for name, text in legend.items() if name in kind}
         return cls(
             points=points,
             line=corners[["x", "y"]] if len(corners) else None,
@@ -228,7 +239,7 @@ def _limits(values, linear):
 
 
 def _write_names(ax, points):
-    """Write each name beside its point, on the first side where it runs into nothing."""
+    """Write names beside their points, on the first side where they run into nothing."""
     from matplotlib.patheffects import withStroke
 
     ax.figure.canvas.figure.draw_without_rendering()

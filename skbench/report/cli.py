@@ -26,6 +26,7 @@ COMMANDS = {
     "plan": "Plan how many items a comparison of two models needs.",
     "report": "Report on files or folders of results.",
     "sequential": "Stop when enough: verdicts valid whenever one looks.",
+    "trend": "Test the trend of scores over the versions of a model.",
 }
 
 

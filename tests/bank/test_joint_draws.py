@@ -23,11 +23,6 @@ COLUMNS = ["model", "topic", "item"]
 
 
 @pytest.fixture(scope="module")
-def bank(past):
-    return ItemBank().fit(past)
-
-
-@pytest.fixture(scope="module")
 def two(rows):
     new = rows[rows["model"] > "m10"]
     return new[new["item"] % 5 == 0]

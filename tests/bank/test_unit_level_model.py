@@ -20,11 +20,6 @@ from skbench import (
 COLUMNS = ["model", "topic", "item"]
 
 
-@pytest.fixture(scope="module")
-def bank(past):
-    return ItemBank().fit(past)
-
-
 def fitted(bank, asked, **options):
     return UnitLevelModel(bank, **options).fit(asked[COLUMNS], asked["score"])
 

@@ -25,6 +25,7 @@ CALLS = {
     "plan": ["--effect", "3%", "--accuracy", "70%"],
     "report": ["r.csv"],
     "sequential": ["r.csv", "model-0", "model-1"],
+    "trend": ["dated.csv", "--order", "day"],
 }
 HUGE = "1" + 30 * "0"
 NUMBERS = ["nan", "inf", "-inf", "-1", "0", "7", "1e400", HUGE, "NaN%"]

@@ -7,6 +7,7 @@ from commands import crossed, parsed, run
 from skbench.stats.posterior import posterior_interval
 from writing import write
 
+from skbench import extremes
 from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
@@ -111,6 +112,9 @@ def test_report_says_what_the_past_was_worth(files, fitted, asked):
     as_good = np.median(8 * sigma2.to_numpy() / rows["standard_error"] ** 2)
     assert document["past"]["n_as_good"] == pytest.approx(as_good)
     assert document["past"]["n_models"] == 6
+    worst = extremes(fitted.sample(), by="model").to_frame()["low"]
+    found = pd.DataFrame(document["extremes"]).set_index(["model", "extreme"])["low"]
+    np.testing.assert_allclose(found[worst.index], worst, atol=1e-12)
     text = " ".join(run(report, files / "new.csv", "--past", files / "logs").stdout.split())
     assert f"With 6 earlier models, 8 items per group are as good as {as_good:.0f}" in text
     assert parsed(report, files / "new.csv")["past"] is None
@@ -194,6 +198,11 @@ def test_where_all_items_were_asked_all_is_known(files, answers, command, tmp_pa
         assert pair["low"] == pytest.approx(apart) == pair["high"]
         assert pair["verdict"] == ("better" if apart > 0 else "worse" if apart < 0 else "tied")
         assert pair.get("more_items", 0) == 0
+    means = new.groupby(["model", "topic"])["score"].mean().unstack()
+    for row in found.get("extremes", []):
+        worst, best = (means.loc[row["model"]].agg(end) for end in ("min", "max"))
+        known = {"worst": worst, "best": best, "gap": best - worst}[row["extreme"]]
+        assert row["low"] == row["high"] == pytest.approx(known)
 
 
 @pytest.mark.slow

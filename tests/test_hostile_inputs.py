@@ -632,6 +632,7 @@ TOPICS = {
     "embed_groups": lambda t: sb.embed_groups(rated(), t, ["x"]),
     "item_correlation": lambda t: sb.item_correlation(rated(), topic=t),
     "leaderboard": lambda t: sb.leaderboard(rated(), topic=t, topics=t).estimate.value,
+    "tradeoff": lambda t: sb.tradeoff(rated(), cost="x", topic=t, topics=t).cost.value,
     "compare_models": lambda t: sb.compare_models(rated(), topic=t, by=t).estimate.value,
     "gate": lambda t: sb.gate(rated(), "a", "b", 0.1, topic=t, by=t).to_frame()["low"],
     "pass_at_k": lambda t: sb.pass_at_k(rated(), k=1, topic=t, by=t).value,

@@ -26,6 +26,7 @@ from skbench.bank import (
     ItemBank as ItemBank,
     UnitLevelModel as UnitLevelModel,
     choose_items as choose_items,
+    item_audit as item_audit,
     items_needed as items_needed,
 )
 from skbench.comparison import (
@@ -42,6 +43,7 @@ from skbench.comparison import (
     rank_confidence_sets as rank_confidence_sets,
     required_items as required_items,
     tradeoff as tradeoff,
+    trend as trend,
 )
 from skbench.containers import (
     Draws as Draws,
@@ -76,6 +78,7 @@ from skbench.plot import (
     ScatterDisplay as ScatterDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
+    TrendDisplay as TrendDisplay,
 )
 from skbench.ppi import (
     ChainRulePPI as ChainRulePPI,

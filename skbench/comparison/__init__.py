@@ -7,6 +7,7 @@ from skbench.comparison._inspect import InspectStopping
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
 from skbench.comparison._sequential import SequentialComparison, SequentialMean
 from skbench.comparison._sequential_base import SequentialResult
+from skbench.comparison._trend_result import Trend
 from skbench.comparison.bradley_terry import BradleyTerry
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order
@@ -19,6 +20,7 @@ from skbench.comparison.ranks import (
     rank_confidence_sets,
 )
 from skbench.comparison.tradeoffs import Tradeoff, tradeoff
+from skbench.comparison.trend import trend
 
 __all__ = [
     "BradleyTerry",
@@ -34,6 +36,7 @@ __all__ = [
     "SequentialMean",
     "SequentialResult",
     "Tradeoff",
+    "Trend",
     "compare_models",
     "extremes",
     "gate",
@@ -45,4 +48,5 @@ __all__ = [
     "rank_confidence_sets",
     "required_items",
     "tradeoff",
+    "trend",
 ]

@@ -12,6 +12,7 @@ from skbench._checks import names_of
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Range, Rows, checked
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
+from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.stats.ranking import noninferiority
 
 # Below, no number of items gives the power that is asked for.
@@ -36,6 +37,7 @@ def gate(
     *,
     relative: bool = False,
     fail: Literal["worse", "margin"] = "worse",
+    worst: float | None = None,
     missing: Literal["drop", "wrong"] = "drop",
     bank: Bank | None = None,
     model: str = "model",
@@ -64,6 +66,10 @@ def gate(
     fail : {"worse", "margin"}, default="worse"
         Fail a candidate shown to be worse (unless shown to be within the margin), or only one
         shown to be worse by more than the margin.
+    worst : float, default=None
+        Floor for the candidate's worst topic of `by`, in the units of the score. The gate then also
+        fails where the interval of the worst topic's score lies below it, and passes only where
+        that interval does not reach below it (`extremes`).
     missing : {"drop", "wrong"}, default="drop"
         Items that one of the two did not answer: left out with a warning, or scored 0.
     bank : ItemBank, default=None
@@ -92,7 +98,8 @@ def gate(
     Raises
     ------
     ValueError
-        For a margin that is not above 0, models that share no items, and as `compare_models` does.
+        For a margin that is not above 0, `worst` without topics or beyond all scores, models that
+        share no items, and as `compare_models` does.
 
     Warns
     -----
@@ -106,6 +113,12 @@ def gate(
     of the low end as well, as a loss that is rare and large is missed most often. The gate passes
     where ``low > -margin``, else fails where ``high < 0`` (or ``high < -margin``), else is
     undecided.
+
+    The worst topic is that of joint draws: with a bank of its posterior, else of `MixedModel`
+    fitted to the topics of both models (4000 draws, always the same). The interval is that of the
+    lowest score of all topics, so no correction for their number is due. A candidate whose worst
+    topic is just at the floor fails with probability ``(1 - confidence_level) / 2``, on average
+    over sets of topics (test_a_worst_topic_at_the_floor_rarely_decides).
 
     `power` is the probability that this gate, with this number of such items, fails a candidate
     that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.
@@ -130,18 +143,23 @@ def gate(
     fail
     """
     by = names_of(by)
+    if worst is not None and not by:
+        raise ValueError(f"worst={worst:g} needs topics. Pass by=, their column.")
     columns = {"model": model, "item": item, "topic": topic, "score": score, "cluster": cluster}
     settings = {"bounds": bounds, "population": population}
     pair, level = (candidate, baseline), confidence_level
-    goal = margin, relative, fail, level
+    goal = margin, relative, fail, level, worst
     if bank is None:
         evidence = of_items(items, pair, columns, by, missing, goal, settings, false_discovery_rate)
     else:
         evidence = of_bank(bank, items, pair, columns, by, missing, goal, settings)
     whole, (new, old), delta = evidence.whole, evidence.scores, evidence.margin
     ends = ("difference", "low", "high", "standard_error")
+    verdicts = {str(noninferiority.decide(whole["low"], whole["high"], delta, fail)[0])}
+    if worst is not None:
+        verdicts.add(verdict_on_worst(evidence.worst, worst))
     return GateResult(
-        verdict=str(noninferiority.decide(whole["low"], whole["high"], delta, fail)[0]),
+        verdict=next(name for name in ("fail", "undecided", "pass") if name in verdicts),
         **{name: float(whole[name][0]) for name in ends},
         margin=delta,
         **evidence.power,
@@ -155,6 +173,8 @@ def gate(
         topics=_topics(evidence.by_topic, evidence.topics, false_discovery_rate),
         item_verdicts=evidence.item_verdicts,
         remarks=evidence.remarks,
+        floor=worst,
+        worst=evidence.worst,
     )
 
 

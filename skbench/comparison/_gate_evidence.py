@@ -10,14 +10,17 @@ from scipy.stats import t as student_t
 
 from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
+from skbench.comparison._gate_worst import draws_of_table, worst_topic
 from skbench.comparison._pair_warnings import SKEWED, has_no_spread, skewed, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import compared, pair_positions
+from skbench.comparison.extremes import Extremes
 from skbench.comparison.posterior import (
     check_bank_settings,
     compared_by_posterior,
     posterior_with_bank,
 )
+from skbench.containers import Draws
 from skbench.items.roles import check_model
 from skbench.items.tables import score_table
 from skbench.stats.clusters import paired
@@ -37,6 +40,7 @@ class Evidence(NamedTuple):
     method: str
     item_verdicts: pd.DataFrame | None
     remarks: tuple
+    worst: Extremes | None  # of the candidate's topics, if a floor is asked for
 
 
 def of_items(items, pair, columns, by, missing, goal, settings, rate):
@@ -45,7 +49,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
     _check_shared(table, columns["item"], missing)
     shared = np.isfinite(table.scores).all(axis=1)
     scores = table.scores[shared].mean(axis=0)
-    margin, relative, fail, level = goal
+    margin, relative, fail, level, floor = goal
     delta = _in_score_units(margin, relative, scores[1], pair[1], table.is_binary)
     found = _compared(table._replace(groups=None), level)
     if found["skewed"].any():
@@ -61,13 +65,16 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
         method=found["method"],
         item_verdicts=_item_verdicts(table, shared, rate),
         remarks=tuple(_remarks(found, table, shared, delta, margin, relative)),
+        worst=None
+        if floor is None
+        else worst_topic(draws_of_table(topics), floor, topics.bounds, level),
     )
 
 
 def of_bank(bank, items, pair, columns, by, missing, goal, settings):
     """`Evidence` of all items of a bank, by joint draws."""
     check_bank_settings(bank, by, columns["cluster"], columns["item"], missing)
-    margin, relative, _, level = goal
+    margin, relative, _, level, floor = goal
     names = tuple(columns[name] for name in ("model", "topic", "item", "score"))
     found = {}
     for topics in ([], by) if by else ([],):
@@ -79,7 +86,12 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
     scores = posterior.draws.mean(axis=0)[position, 0]
     delta = _in_score_units(margin, relative, scores[1], pair[1], bank.binary_)
     n_all = int(posterior.n_all[0])
-    e = one.estimate
+    e, worst = one.estimate, None
+    if floor is not None:
+        by_topic = found[True][0]
+        own = by_topic.draws[:, by_topic.models.get_loc(pair[0])]
+        bounds = (0.0, 1.0) if bank.binary_ else settings["bounds"]
+        worst = worst_topic(Draws(own, by_topic.groups, "posterior"), floor, bounds, level)
     return Evidence(
         whole=_fields_of(one, found[False][0], position),
         by_topic=_fields_of(found[True][1], found[True][0], position) if by else None,
@@ -90,6 +102,7 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
         method=e.method,
         item_verdicts=None,
         remarks=tuple(_on_margin(relative, margin, delta)),
+        worst=worst,
     )
 
 

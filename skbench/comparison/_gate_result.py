@@ -11,10 +11,14 @@ import pandas as pd
 
 from skbench._numbers import number, score_form
 from skbench._printed import records
+from skbench.comparison._gate_worst import verdict_on_worst
+from skbench.comparison.extremes import Extremes, likely_in_words
+from skbench.stats.ranking import noninferiority
 
 BLIND = 0.5  # a gate with less power says so before anything else
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
 _ROWS_SHOWN = 20
+_ENDS = ("value", "low", "high")
 _ADJUSTED = "After adjustment for the number of topics"
 
 
@@ -60,6 +64,10 @@ class GateResult:
         "worse", "better", "noise" (flipped, explained by noise) or "same".
     remarks : tuple of str
         Further remarks, in sentences.
+    floor : float or None
+        The floor for the worst topic.
+    worst : Extremes or None
+        Worst and best topic of the candidate, if a floor was given.
     """
 
     verdict: str
@@ -80,6 +88,8 @@ class GateResult:
     topics: pd.DataFrame | None = None
     item_verdicts: pd.DataFrame | None = None
     remarks: tuple = field(default=())
+    floor: float | None = None
+    worst: Extremes | None = None
 
     @property
     def expected_flips(self) -> float:
@@ -93,13 +103,33 @@ class GateResult:
         low, high, difference = map(self._number, (self.low, self.high, self.difference))
         ends = f"{low} to {high}" if np.isfinite(self.low) else "unknown"
         verdict = (
-            f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {difference} "
-            f"({100 * self.confidence_level:.4g}% interval {ends}, margin {self.margin:.4g})."
+            f"{self.verdict.upper()}{self._by_worst()}: {self.candidate} - {self.baseline} = "
+            f"{difference} ({100 * self.confidence_level:.4g}% interval {ends}, "
+            f"margin {self.margin:.4g})."
         )
         words = [verdict, self._on_power()]
         if not self.power >= BLIND:
             words.reverse()
-        return [*words, *self._on_topics(), *self._on_items(), *self.remarks]
+        return [*words, *self._on_worst(), *self._on_topics(), *self._on_items(), *self.remarks]
+
+    def _by_worst(self):
+        """What to add to the verdict where the worst topic alone decides."""
+        alone = noninferiority.decide(self.low, self.high, self.margin, self.fail)
+        return "" if alone == self.verdict else " by the worst topic"
+
+    def _on_worst(self):
+        """The worst topic and its verdict, in a sentence."""
+        if self.worst is None:
+            return []
+        value, low, high = map(self._number, self.worst.to_frame().loc["worst", list(_ENDS)])
+        place = {"fail": "is below", "pass": "is not below", "undecided": "may be below"}
+        chance = self.worst.worst_probability
+        likely = likely_in_words(chance.set_axis([_text(label) for label in chance.index]))
+        return [
+            f"The worst topic of {self.candidate}, most likely {likely}, is at {value} "
+            f"({100 * self.confidence_level:.4g}% interval {low} to {high}), and "
+            f"{place[verdict_on_worst(self.worst, self.floor)]} {self.floor:.4g}."
+        ]
 
     def _number(self, value, sign=""):
         """A number in score units, with as many digits as all others have."""
@@ -121,6 +151,18 @@ class GateResult:
         if self.power < BLIND:
             return f"This gate is close to blind: its {what} is {size}"
         return f"Its {what} is {size}"
+
+    def worst_topic(self) -> dict | None:
+        """Floor, value, low, high, verdict, and the topics with their probabilities, for JSON."""
+        if self.worst is None:
+            return None
+        topics = [
+            {"topic": _text(label), "probability": float(p)}
+            for label, p in self.worst.worst_probability.items()
+        ]
+        ends = self.worst.to_frame().loc["worst", list(_ENDS)].astype(float).to_dict()
+        verdict = verdict_on_worst(self.worst, self.floor)
+        return {"floor": self.floor, **ends, "verdict": verdict, "topics": topics}
 
     def _worse_topics(self):
         return self.topics[self.topics["worse"]].sort_values("difference")
@@ -155,7 +197,7 @@ class GateResult:
     def to_frame(self) -> pd.DataFrame:
         """One row: verdict, difference, low, high, margin, power, items_needed and more."""
         row = asdict(self) | {"score_baseline": self.scores[0], "score_candidate": self.scores[1]}
-        for name in ("scores", "topics", "item_verdicts", "remarks"):
+        for name in ("scores", "topics", "item_verdicts", "remarks", "floor", "worst"):
             row.pop(name)
         return pd.DataFrame([row])
 
@@ -166,6 +208,7 @@ class GateResult:
         for name in ("topics", "item_verdicts"):
             frame = getattr(self, name)
             document[name] = None if frame is None else records(frame.reset_index())
+        document["worst"] = self.worst_topic()
         return json.dumps(document, indent=1, default=str, allow_nan=False)
 
     def to_markdown(self) -> str:

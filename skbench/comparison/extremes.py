@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,9 @@ from skbench._types import Level, Names, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
 from skbench.items.rows import group_labels
+from skbench.stats.intervals.posterior import equality_p_value
+
+_MOST_LIKELY = 3  # candidates for the worst group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,8 +70,9 @@ def extremes(
     Returns
     -------
     Extremes
-        Means, standard deviations and equal-tailed quantiles of the draws of each extreme; and the
-        probability of each group being the worst, and the best.
+        Means, standard deviations and equal-tailed quantiles of the draws of each extreme, and the
+        probability of each group being the worst, and the best. Where the groups of a set may all
+        be equal, its intervals reach to what the extremes then are.
 
     Raises
     ------
@@ -90,10 +94,15 @@ def extremes(
     draws is neither. Draws are of expected scores; where the mean of exactly `N` items is meant, of
     which `n` were asked and `k` are right, take ``(k + rng.binomial(N - n, draws)) / N``. So on
     MMLU-Pro, 43 topics of ten items: .42 to .47 of the error of direct extremes, and intervals that
-    cover .90 to .96 (test_extremes_of_real_topics). Where groups hardly differ, the gap is
-    overestimated, and its interval does not hold 0: five equal groups of 60 rows have a gap of .11
-    on average. `skbench.stats.classification.equality_p_value` tests whether groups differ; where
-    it does not reject, read the interval as "at most `high`".
+    cover .90 to .96 (test_extremes_of_real_topics).
+
+    Where groups hardly differ, draws of the worst are too low and of the gap too large: with two
+    models and twelve equal topics, quantiles hold the true worst score a third of the time. So
+    where the draws are compatible with equal groups (`skbench.stats.posterior.equality_p_value`
+    above ``1 - confidence_level``), the intervals of worst and best also hold that of the mean of
+    all groups, the gap's starts at 0 and the ratio's ends at 1
+    (test_intervals_hold_where_groups_are_equal). The values stay those of the draws: read such a
+    gap as "at most `high`".
 
     When not to use it: for bootstrap draws of direct estimates, whose extremes are biased outward
     twice.
@@ -120,16 +129,35 @@ def extremes(
     if len(draws.labels) > 1:
         labels = pd.MultiIndex.from_product([axis.to_flat_index() for axis in draws.labels])
     values = draws.values.reshape(len(draws.values), -1)
-    found, worst_chance, best_chance = {}, pd.Series(np.nan, labels), pd.Series(np.nan, labels)
+    found, if_equal = {}, {}
+    worst_chance, best_chance = pd.Series(np.nan, labels), pd.Series(np.nan, labels)
     for name, groups in _sets(labels, by):
         own = _of_set(values[:, groups], of, greater_is_better)
         found |= {(*name, extreme): draw for extreme, draw in own.items()}
+        equal = own
+        if equality_p_value(values[:, groups]) > 1 - confidence_level:
+            equal = _of_set(values[:, groups].mean(axis=1, keepdims=True), of, greater_is_better)
+        if_equal |= {(*name, extreme): draw for extreme, draw in equal.items()}
         worst_chance.iloc[groups] = _chances(values[:, groups], own["worst"])
         best_chance.iloc[groups] = _chances(values[:, groups], own["best"])
     names = [*by, "extreme"]
     index = group_labels(pd.DataFrame(list(found), columns=names), names)
-    of_sets = Draws(np.column_stack(list(found.values())), index, draws.kind)
-    return Extremes(of_sets.interval(confidence_level), worst_chance, best_chance)
+    estimate, other = (
+        Draws(np.column_stack(list(sets.values())), index, draws.kind).interval(confidence_level)
+        for sets in (found, if_equal)
+    )
+    ends = {
+        "low": np.minimum(estimate.low, other.low),
+        "high": np.maximum(estimate.high, other.high),
+    }
+    return Extremes(replace(estimate, **ends), worst_chance, best_chance)
+
+
+def likely_in_words(chance):
+    """The groups that are the worst with the highest probabilities, a Series by their names."""
+    chance = chance.sort_values(ascending=False, kind="stable")
+    likely = chance[chance >= chance.iloc[0] / 2][:_MOST_LIKELY]
+    return " or ".join(f"{name} ({p:.2f})" for name, p in likely.items())
 
 
 def _sets(labels, by):

@@ -9,6 +9,7 @@ from skbench.plot._sampling import SamplingDisplay
 from skbench.plot._scatter import ScatterDisplay
 from skbench.plot._shrinkage import ShrinkageDisplay
 from skbench.plot._simplex import SimplexDisplay
+from skbench.plot._trend import TrendDisplay
 
 __all__ = [
     "CoverageDisplay",
@@ -20,4 +21,5 @@ __all__ = [
     "ScatterDisplay",
     "ShrinkageDisplay",
     "SimplexDisplay",
+    "TrendDisplay",
 ]

@@ -28,7 +28,7 @@ _PLACES += [((-7, 4), "right", "bottom"), ((-7, -4), "right", "top")]
 class ScatterDisplay(Display):
     """Points with an interval in each direction, their names, and a step line.
 
-    Make it with :meth:`from_tradeoff`.
+    Make it with :meth:`from_tradeoff` or :meth:`from_item_audit`.
 
     When not to use it: to tell whether one model beats another in both directions. Crosses may
     overlap although `tradeoff` is sure of it, since models are paired by the items they share.
@@ -46,6 +46,8 @@ class ScatterDisplay(Display):
         Corners x and y of a step line, from left to right; it goes on to the right edge.
     xlabel, ylabel : str
         Names of the axes.
+    linear : bool, default=False
+        Whether axes are linear, however far apart the values are.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class ScatterDisplay(Display):
     line: pd.DataFrame | None
     xlabel: str
     ylabel: str
+    linear: bool = False
 
     @classmethod
     def from_tradeoff(cls, tradeoff: Any) -> Self:
@@ -113,6 +116,49 @@ class ScatterDisplay(Display):
             ylabel=tradeoff.score_name,
         )
 
+    @classmethod
+    def from_item_audit(cls, audit: Any) -> Self:
+        """Compute what is drawn from difficulty and discrimination.
+
+        Parameters
+        ----------
+        audit : ItemAudit
+            What `item_audit` returned.
+
+        Returns
+        -------
+        ScatterDisplay
+            Mean scores of items across, discrimination upward, with intervals of the items that
+            are flagged. Items without spread are not drawn.
+        """
+        table = audit.to_frame()
+        flagged = table["flagged"].str.split(" of ").str[0]  # without what it is a duplicate of
+        kind = flagged.where(flagged != "", "item")
+        is_flagged = table["flagged"] != ""
+        points = pd.DataFrame({"x": table["difficulty"], "y": table["discrimination"]})
+        for end in ("low", "high"):
+            points[f"x_{end}"] = points["x"]
+            points[f"y_{end}"] = table[end].where(is_flagged)
+        names = np.where(is_flagged, _rows.row_names(table.index), "")
+        points = points.assign(kind=kind, name=names)[table["discrimination"].notna()]
+        legend = {"item": "not flagged"} | {name: name for name in sorted(set(kind) - {"item"})}
+        lacks = int(table["discrimination"].isna().sum())
+        notes = []
+        if is_flagged.any():
+            level = 100 * audit.reliability.confidence_level
+            notes.append(f"lines: {level:g}% intervals of the items that are flagged")
+        if lacks:
+            notes.append(f"items without spread, not drawn: {lacks}")
+        return cls(
+            points=points,
+            line=None,
+            legend={name: text for name, text in legend.items() if name in set(points["kind"])},
+            notes=notes,
+            xlabel="mean score (easy items are on the right)",
+            ylabel="discrimination (item-rest correlation)",
+            linear=True,
+        )
+
     def plot(
         self, ax: Axes | None = None, *, xlabel: str | None = None, ylabel: str | None = None
     ) -> Self:
@@ -140,7 +186,8 @@ class ScatterDisplay(Display):
             ax = _style.new_axes(7.2, 4.6 + _style.INCHES_PER_LINE * n_lines)
         xlabel = self.xlabel if xlabel is None else xlabel
         ylabel = self.ylabel if ylabel is None else ylabel
-        limits = [_limits(self.points[[name, f"{name}_low", f"{name}_high"]]) for name in "xy"]
+        ends = [self.points[[name, f"{name}_low", f"{name}_high"]] for name in "xy"]
+        limits = [_limits(values, self.linear) for values in ends]
         _style.dress_plane(ax, limits, (xlabel, ylabel))
         handles = [self._draw_kind(ax, *look) for look in self._looks()]
         if self.line is not None:
@@ -177,14 +224,14 @@ class ScatterDisplay(Display):
         return handle
 
 
-def _limits(values):
+def _limits(values, linear):
     """Ends of an axis around points and finite intervals, and whether it is logarithmic."""
     points = values.to_numpy(dtype=float)
     seen = points[np.isfinite(points)]
     if not seen.size:
         return 0.0, 1.0, False
     low, high = seen.min(), seen.max()
-    if low > 0 and high / low > _FAR:
+    if not linear and low > 0 and high / low > _FAR:
         padding = (high / low) ** 0.06
         return low / padding, high * padding, True
     padding = 0.06 * (high - low) or 0.05 * abs(high) or 0.05

@@ -2,15 +2,16 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from skbench.comparison import Leaderboard, ModelComparison
+from skbench.comparison import Leaderboard, ModelComparison, extremes
 from skbench.comparison.costs import cost_table, costs_of
 from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
 from skbench.comparison.tradeoffs import Tradeoff, both_level, tradeoff_of
-from skbench.containers import Estimate
+from skbench.containers import Draws, Estimate
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
 from skbench.report import reading, tables
@@ -20,6 +21,7 @@ from skbench.summaries import summarize_items
 
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
 FEWEST_GROUPS = 4  # to borrow strength from; fewer keep their direct estimates
+N_DRAWS = 2000
 FEW_CLUSTERS = 10  # below which intervals rest on a handful of differences
 _PAIR_COLUMNS = (
     "model_a model_b verdict value low high standard_error p_value correlation n_items more_items"
@@ -30,9 +32,11 @@ _PAIR_COLUMNS = (
 class Findings:
     """Estimates per group, ranking and pairs of models, and what to beware of.
 
-    `groups` are rows of `tables.group_rows`; `size` counts models, topics and items (0 without a
-    column of them), and scores; `doubts` are about what was read: units, columns, names; `items`
-    are the answers (model, topics, item, score), or None where nothing identifies items.
+    `groups` are rows of `tables.group_rows`, with the probability of being a model's worst topic;
+    `extremes` are of models with enough topics, None where none has; `size` counts models, topics
+    and items (0 without a column of them), and scores; `doubts` are about what was read: units,
+    columns, names; `items` are the answers (model, topics, item, score), or None where nothing
+    identifies items.
     """
 
     groups: pd.DataFrame
@@ -46,6 +50,7 @@ class Findings:
     doubts: tuple = ()
     items: pd.DataFrame | None = None
     tradeoff: Tradeoff | None = None
+    extremes: Estimate | None = None
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -92,32 +97,19 @@ def find(
         )
         reading.check_spread(summary)
         summary = reading.with_names(summary, by)
-        direct, estimate = (
-            reading.within_scores(e, known_range)
-            for e in _estimates(summary, seed, past, by, confidence_level)
-        )
-        if past is None:
-            table = reading.models_table(items, columns, known_range)
-
-            def ranked(level):
-                return leaderboard_of(table, level, missing=missing, unrelated=unrelated)
-
-        else:
-            posterior = past.posterior(columns["by"])
-
-            def ranked(level):
-                return leaderboard_by_posterior(posterior, level)
-
-        board = _described(ranked(confidence_level), past, known_range, unrelated)
-        traded = None
+        direct, estimate, draws = _estimates(summary, seed, past, by, confidence_level)
+        direct, estimate = (reading.within_scores(e, known_range) for e in (direct, estimate))
+        worst = _extremes(draws, known_range, confidence_level)
+        ranked = _ranking(items, columns, known_range, missing, unrelated, past)
+        board, traded = ranked(confidence_level), None
         if cost is not None:
-            both = _described(ranked(both_level(confidence_level)), past, known_range, unrelated)
+            both = ranked(both_level(confidence_level))
             traded = _traded(read, columns, cost, both, confidence_level, unrelated)
     told = [one_line(warning.message) for warning in caught]
     units = units_in_doubt(items)
     beware = [units, *_beware(summary, board, unrelated, past), *told]
     return Findings(
-        groups=tables.group_rows(summary, direct, estimate, by),
+        groups=_group_rows(summary, direct, estimate, by, worst),
         estimate=estimate,
         board=board,
         comparison=board.comparison,
@@ -133,7 +125,31 @@ def find(
         doubts=tuple(filter(None, (units, *read.doubts))),
         items=None if unrelated else items[[*dict.fromkeys([*by, *read.key, "score"])]],
         tradeoff=traded,
+        extremes=None if worst is None else worst.estimate,
     )
+
+
+def _group_rows(summary, direct, estimate, by, worst):
+    """One row per group, with its probability of being the worst of its model."""
+    groups = tables.group_rows(summary, direct, estimate, by)
+    if worst is None:
+        return groups.assign(worst_probability=np.nan)
+    chance = tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
+    return groups.merge(chance, "left")
+
+
+def _ranking(items, columns, known_range, missing, unrelated, past):
+    """A function of the confidence level that ranks the models."""
+    if past is None:
+        table = reading.models_table(items, columns, known_range)
+        ranked = partial(leaderboard_of, table, missing=missing, unrelated=unrelated)
+    else:
+        ranked = partial(leaderboard_by_posterior, past.posterior(columns["by"]))
+
+    def described(level):
+        return _described(ranked(confidence_level=level), past, known_range, unrelated)
+
+    return described
 
 
 def _traded(read, columns, cost, board, confidence_level, unrelated):
@@ -146,14 +162,29 @@ def _traded(read, columns, cost, board, confidence_level, unrelated):
 
 
 def _estimates(summary, seed, past, by, confidence_level):
-    """Direct estimates, and those that borrow strength where there is some to borrow."""
+    """Direct estimates, those that borrow strength where there is some to borrow, and draws."""
     direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
     if past is not None:
-        return direct, past.estimate(summary.labels, by, confidence_level)
+        return direct, past.estimate(summary.labels, by, confidence_level), past.draws()
     if len(summary) < FEWEST_GROUPS:
-        return direct, direct
+        return direct, direct, None
     fitted = reading.recommended(seed, by).fit(**summary.fit_args)
-    return direct, fitted.estimate(confidence_level)
+    return direct, fitted.estimate(confidence_level), fitted.sample(N_DRAWS, random_state=seed)
+
+
+def _extremes(draws, known_range, confidence_level):
+    """Worst and best topic of each model that has enough of them; None where none has."""
+    if draws is None:
+        return None
+    values, (labels,) = draws.values, draws.labels
+    models = labels.get_level_values("model")
+    enough = (models.value_counts() >= FEWEST_GROUPS)[models].to_numpy()
+    if not enough.any():
+        return None
+    if known_range is not None:
+        values = np.clip(values, *known_range)
+    of_enough = Draws(values[:, enough], labels[enough], draws.kind)
+    return extremes(of_enough, by="model", confidence_level=confidence_level)
 
 
 def _described(board, past, known_range, unrelated):

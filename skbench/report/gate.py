@@ -37,6 +37,12 @@ _ROLES = ("model", "item", "score", "cluster", "repeat")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
 @choice_option("--fail", "Fail what is shown to be worse, or beyond the margin.", "worse", "margin")
+@click.option(
+    "--worst",
+    type=Share(),
+    metavar="SCORE",
+    help="Fail if the score of the worst topic (--by) is shown to be below.",
+)
 @choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "drop", "wrong")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
@@ -95,6 +101,7 @@ def _document(result):
         "models": models,
         "pairs": [pair | {"n_items": result.n_items}],
         "topics": topics,
+        "worst": result.worst_topic(),
         "items": [] if items is None else tables.item_rows(items),
     }
 
@@ -105,7 +112,7 @@ def _decided(old, new, margin, options):
     from skbench.items.rows import one_below_the_other
 
     names = [options.pop("baseline"), options.pop("candidate")]
-    settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
+    settings = {name: options.pop(name) for name in ("relative", "fail", "missing", "worst")}
     by, level = options.pop("by"), options.pop("confidence_level")
     past, file, bounds, asked = (
         options.pop(name) for name in ("past", "bank", "bounds", "population")
@@ -124,6 +131,7 @@ def _decided(old, new, margin, options):
     settings["bounds"] = known_range = reading.score_range(both, bounds)
     if not settings["relative"]:
         margin = in_unit(margin, known_range, "--margin")
+    settings["worst"] = in_unit(settings["worst"], known_range, "--worst", is_score=True)
     settings["population"] = reading.population_of(asked, items, by, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate], rows_new)

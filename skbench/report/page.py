@@ -13,7 +13,7 @@ from skbench.report import items_page, tables
 from skbench.report.formats import as_csv
 from skbench.report.headline import facts, headline
 from skbench.report.paths import check_beside
-from skbench.report.sections import GROUP_COLUMNS, ranking, score_and_cost
+from skbench.report.sections import GROUP_COLUMNS, ranking, score_and_cost, worst_sentences
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, say
 
@@ -110,6 +110,7 @@ def _parts(findings, all_pairs, most):
         "pairs": pairs,
         "in_matrix": in_matrix,
         "matrix": _matrix(in_matrix, all_pairs),
+        "worst": [] if findings.extremes is None else [*worst_sentences(findings)],
         "unlike": tables.unlike_in_words(findings.groups),
         "version": __version__,
     }

@@ -11,6 +11,7 @@ import pandas as pd
 from skbench._checks import as_text, listed, plain
 from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
+from skbench.containers import Draws
 from skbench.items.rows import joined
 from skbench.report import reading
 from skbench.report.terminal import DataError, one_line, say
@@ -47,6 +48,12 @@ class Past(NamedTuple):
     def method(self, name):
         """The method with the number of earlier models."""
         return f"{name} {counted(self.n_models, 'earlier model')}"
+
+    def draws(self):
+        """Joint draws of the means over all items, by model and topic on one axis."""
+        drawn = self.fitted.sample()
+        labels = pd.MultiIndex.from_product(drawn.labels)
+        return Draws(drawn.values.reshape(len(drawn.values), -1), labels, drawn.kind)
 
     def posterior(self, by):
         """Joint draws of the models' scores on all items, by topic if `by` says so."""

@@ -4,9 +4,12 @@ from typing import NamedTuple
 
 import click
 import numpy as np
+import pandas as pd
 
 from skbench._files import append_whole
 from skbench._numbers import number, score_form
+from skbench._printed import NUMBERS
+from skbench.comparison.extremes import likely_in_words
 from skbench.comparison.tradeoffs import cost_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline
@@ -31,7 +34,7 @@ class Section(NamedTuple):
 
 
 def sections(findings, with_bars=False, n_pairs=None):
-    """What there is to say after the headline; of pairs, so many (None: all)."""
+    """What there is to say after the headline; of pairs and worst topics, so many (None: all)."""
     told = tables.unlike_in_words(findings.groups)
     if told:
         yield Section("Unlike their peers", told[0], sentences=told[1:])
@@ -42,6 +45,9 @@ def sections(findings, with_bars=False, n_pairs=None):
     if findings.tradeoff is not None:
         lead, *sentences = findings.tradeoff.sentences()
         yield Section("Score and cost", lead, score_and_cost(findings), sentences)
+    if findings.extremes is not None:
+        lead, *sentences = worst_sentences(findings, n_pairs)
+        yield Section("Worst topics", lead, sentences=sentences)
     heading = _GROUP_HEADINGS[findings.size["topics"] > 0]
     yield Section(heading, table=_groups(findings, with_bars))
     if findings.warnings:
@@ -71,7 +77,8 @@ def as_markdown_report(findings, about, verdicts):
 
 def write_summary(path, findings, about, verdicts):
     """Add all but pairs and groups to the page of a CI job, a file of Markdown."""
-    short = [s for s in sections(findings) if s.heading not in ("Pairs", *_GROUP_HEADINGS)]
+    long = ("Pairs", "Worst topics", *_GROUP_HEADINGS)
+    short = [s for s in sections(findings) if s.heading not in long]
     text = "\n\n".join([*_head(findings, about, verdicts), *_told(short)])
     append_whole(path, f"{text}\n\n")  # other steps of the job write to the same file
     say(f"summary: {path}")
@@ -221,6 +228,35 @@ def _needed(pair):
     return ""
 
 
+def extreme_rows(findings):
+    """One row per model and extreme: worst and best topic, and the gap; the best model first."""
+    if findings.extremes is None:
+        return pd.DataFrame(columns=["model", "extreme", *NUMBERS, "method", "guarantee"])
+    rows = findings.extremes.to_frame().reset_index().astype({"model": str})
+    place = dict(zip(findings.models()["model"], range(len(findings.board)), strict=True))
+    return rows.sort_values("model", key=lambda names: names.map(place), kind="stable")
+
+
+def worst_sentences(findings, most=None):
+    """What the intervals promise, and the worst topic of each of so many models (None: all)."""
+    yield (
+        f"{tables.promise(findings.extremes)}; in brackets the probability of each topic of being "
+        "the worst"
+    )
+    rows, groups = extreme_rows(findings), findings.groups
+    worst = rows[rows["extreme"] == "worst"]
+    form = score_form(groups["direct"])
+    for row in worst.iloc[:most].itertuples():
+        own = groups[groups["model"] == row.model].set_index("topic")["worst_probability"]
+        low, high = (number(x, form) for x in (row.low, row.high))
+        yield (
+            f"{row.model}: its worst topic is between {low} and {high}, and is "
+            f"{likely_in_words(own)}."
+        )
+    if len(worst.iloc[:most]) < len(worst):
+        yield f"{len(worst) - len(worst.iloc[:most])} more models: --rows all"
+
+
 def document(findings, about, verdicts):
     """The report for JSON."""
     e, board, pairs = findings.estimate, findings.board, findings.comparison
@@ -243,6 +279,7 @@ def document(findings, about, verdicts):
         "models": findings.models(),
         "pairs": findings.pairs(),
         "tradeoff": None if findings.tradeoff is None else _traded(findings.tradeoff),
+        "extremes": extreme_rows(findings),
         "warnings": findings.warnings,
         "thresholds": [verdict._asdict() for verdict in verdicts],
     }

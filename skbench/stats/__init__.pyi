@@ -33,6 +33,7 @@ from skbench.stats.intervals import (
 )
 from skbench.stats.item_response import (
     assisted as assisted,
+    audit as audit,
     easiness as easiness,
     sampling as sampling,
     unit_level as unit_level,
@@ -54,6 +55,7 @@ from skbench.stats.ranking import (
     power as power,
     rank_scores as rank_scores,
     rank_sets as rank_sets,
+    trend as trend,
 )
 from skbench.stats.resampling import (
     beta_binomial as beta_binomial,

@@ -56,6 +56,19 @@ def test_json_is_the_function(files):
     assert [row["worse"] for row in document["topics"]] == expected.topics["worse"].tolist()
 
 
+def test_worst_topic_below_its_floor_fails(files):
+    given = files["old"], files["same"], "--margin", 0.2
+    result = run(*given, "--by", "topic", "--worst", "99%", "--json")
+    document = json.loads(result.stdout)
+    rows = [pd.read_csv(files[f]).assign(model=m) for f, m in (("old", "a"), ("same", "b"))]
+    expected = decide(pd.concat(rows), "a", "b", 0.2, by="topic", worst=0.99).worst_topic()
+    assert (result.exit_code, document["worst"]) == (3, expected)
+    assert document["sentences"][0].startswith("FAIL by the worst topic")
+    beyond = run(*given, "--by", "topic", "--worst", 70)
+    assert "--worst 70: scores are from 0 to 1" in beyond.stderr
+    assert "--by" in run(*given, "--worst", 0.5).stderr
+
+
 def test_markdown_is_a_table(files):
     result = run(files["old"], files["worse"], "--margin", 0.02, "--markdown", "--by", "topic")
     assert result.exit_code == 3

@@ -7,6 +7,7 @@ from commands import crossed, parsed, run
 from skbench.stats.posterior import posterior_interval
 from writing import write
 
+from skbench import extremes
 from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
@@ -111,6 +112,9 @@ def test_report_says_what_the_past_was_worth(files, fitted, asked):
     as_good = np.median(8 * sigma2.to_numpy() / rows["standard_error"] ** 2)
     assert document["past"]["n_as_good"] == pytest.approx(as_good)
     assert document["past"]["n_models"] == 6
+    worst = extremes(fitted.sample(), by="model").to_frame()["low"]
+    found = pd.DataFrame(document["extremes"]).set_index(["model", "extreme"])["low"]
+    np.testing.assert_allclose(found[worst.index], worst, atol=1e-12)
     text = " ".join(run(report, files / "new.csv", "--past", files / "logs").stdout.split())
     assert f"With 6 earlier models, 8 items per group are as good as {as_good:.0f}" in text
     assert parsed(report, files / "new.csv")["past"] is None
@@ -194,6 +198,11 @@ def test_where_all_items_were_asked_all_is_known(files, answers, command, tmp_pa
         assert pair["low"] == pytest.approx(apart) == pair["high"]
         assert pair["verdict"] == ("better" if apart > 0 else "worse" if apart < 0 else "tied")
         assert pair.get("more_items", 0) == 0
+    means = new.groupby(["model", "topic"])["score"].mean().unstack()
+    for row in found.get("extremes", []):
+        worst, best = (means.loc[row["model"]].agg(end) for end in ("min", "max"))
+        known = {"worst": worst, "best": best, "gap": best - worst}[row["extreme"]]
+        assert row["low"] == row["high"] == pytest.approx(known)
 
 
 @pytest.mark.slow
@@ -210,6 +219,30 @@ def test_plan_holds_what_the_functions_say(files, past, tmp_path):
     chosen = choose_items(bank, 12, random_state=0)
     pd.testing.assert_frame_equal(pd.read_csv(output), chosen, check_dtype=False)
     assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
+
+
+def test_chances_of_chosen_items_are_used_by_every_command(files, answers, past, tmp_path):
+    """The column of `plan --choose`, kept with the answers; chances that change the estimates."""
+    bank = ItemBank().fit(past)
+    chosen = choose_items(bank, 80, random_state=0)
+    new = answers[answers["model"].isin(NEW)].merge(chosen)
+    new["inclusion_probability"] = np.where(new["score"] == 1, 0.9, 0.1)
+    write(tmp_path / "kept.csv", new)
+    expected = UnitLevelModel(bank).fit(new, new["score"]).estimate("model").to_frame()
+    without = UnitLevelModel(bank).fit(new[list(answers)], new["score"]).estimate("model")
+    assert np.abs(without.value - expected["value"]).min() > 0.01
+    given = [tmp_path / "kept.csv", "--past", files / "logs"]
+    for command, rows, more in (
+        (estimate, "groups", ["--by", "model"]),
+        (leaderboard, "models", []),
+        (report, "models", []),
+    ):
+        found = {row["model"]: row["value"] for row in parsed(command, *given, *more)[rows]}
+        assert found == pytest.approx(expected["value"].to_dict()), command.name
+    pair = parsed(compare, *given, *NEW[:2])["pairs"][0]["value"]
+    assert pair == pytest.approx(-np.subtract(*expected.loc[NEW[1::-1], "value"]))
+    told = run(leaderboard, tmp_path / "kept.csv").stderr
+    assert "unequal chances" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(
@@ -237,6 +270,7 @@ def test_refusals_in_one_line(files, command, arguments, code, words, monkeypatc
     [
         (["--past", "logs", "--effect", 0.1], "--effect has no meaning"),
         (["--past", "logs", "--choose", 3], "--choose and --output go together"),
+        (["--past", "logs", "--chances", "equal"], "--chances needs --choose"),
         (["--half-width", 0.1], "--half-width needs --past"),
     ],
 )

@@ -17,8 +17,9 @@ from commands import crossed
 from writing import write
 
 import skbench.report
-from skbench.comparison import compare_models, leaderboard
+from skbench.comparison import compare_models, extremes, leaderboard
 from skbench.datasets import make_items
+from skbench.groups import MixedModel
 from skbench.report import page
 from skbench.report.cli import main
 from skbench.report.compare import compare
@@ -27,6 +28,7 @@ from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.page import SHADES
 from skbench.report.report import report
 from skbench.report.sections import bar
+from skbench.summaries import summarize_items
 
 LOOSELY = {"check_names": False, "check_dtype": False, "check_index_type": False}
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
@@ -78,6 +80,31 @@ def test_ranking_and_pairs_are_those_of_the_functions(document, items):
     assert pairs["verdict"].tolist() == words.tolist()
     more = np.ceil(expected["items_needed"] - 1e-9) - expected["n_items"]
     np.testing.assert_array_equal(pairs["more_items"], np.where(clear, 0, np.maximum(more, 0)))
+
+
+def test_worst_topics_are_those_of_the_joint_draws(document, items, file, page_of, written):
+    g = summarize_items(items, ["model", "topic"])
+    draws = MixedModel().fit(**g.fit_args).sample(2000, random_state=0)
+    found, expected = pd.DataFrame(document["extremes"]), extremes(draws, by="model")
+    table = pd.DataFrame(expected.to_frame()).sort_index()
+    assert found["model"].drop_duplicates().tolist() == [row["model"] for row in document["models"]]
+    found = found.set_index(["model", "extreme"])
+    pd.testing.assert_frame_equal(found.sort_index(), table, **LOOSELY)
+    groups = pd.DataFrame(document["groups"]).set_index(["model", "topic"])
+    pd.testing.assert_series_equal(
+        groups["worst_probability"].sort_index(),
+        expected.worst_probability.sort_index(),
+        **LOOSELY,
+    )
+    printed, shown = " ".join(run(file).stdout.split()), page_of(file)
+    for model in items["model"].unique():
+        low, high = found.loc[(model, "worst"), ["low", "high"]]
+        likely = expected.worst_probability[model].idxmax()
+        told = f"{model}: its worst topic is between {low:.3f} and {high:.3f}, and is {likely} ("
+        assert told in printed
+        assert told in shown
+    three = items["topic"].isin(items["topic"].unique()[:3])
+    assert parsed(written(items[three], "three.csv"))["extremes"] == []
 
 
 def test_every_key_is_documented(document):

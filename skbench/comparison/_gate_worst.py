@@ -1,0 +1,57 @@
+"""The floor of a gate: how low the score of the candidate's worst topic may be."""
+
+import numpy as np
+import pandas as pd
+
+from skbench.comparison.extremes import extremes
+from skbench.containers import Draws
+from skbench.groups import MixedModel
+from skbench.summaries import summarize_items
+
+_N_DRAWS = 4000
+
+
+def worst_topic(draws, floor, bounds, level):
+    """`Extremes` of draws of the candidate's topics."""
+    if draws.values.shape[1] < 2:
+        raise ValueError(f"worst={floor:g} needs at least two topics, and there is one.")
+    if bounds is not None and not bounds[0] <= floor <= bounds[1]:
+        raise ValueError(
+            f"worst={floor:g} is no score: scores are from {bounds[0]:g} to {bounds[1]:g}."
+        )
+    return extremes(draws, confidence_level=level)
+
+
+def draws_of_table(table):
+    """Joint draws of the first model's means by topic, of a `ScoreTable` of two models."""
+    topic = table.cluster_groups[table.clusters]
+    key = {"topic": table.groups[topic], "item": range(len(topic)), "cluster": table.clusters}
+    rows = pd.DataFrame(table.scores, columns=["new", "old"])
+    rows = rows.assign(**key).melt([*key], var_name="model", value_name="score").dropna()
+    cluster = "cluster" if table.is_clustered else None
+    summary = summarize_items(rows, ["model", "topic"], cluster=cluster, bounds=table.bounds)
+    fitted = MixedModel().fit(**summary.fit_args)
+    own = np.flatnonzero(summary.labels.get_level_values("model") == "new")
+    values = fitted.sample(_N_DRAWS, random_state=0).values[:, own]
+    topics = summary.labels[own].get_level_values("topic")
+    if table.sizes is not None:
+        z, sigma2, n = (getattr(summary, name)[own] for name in ("z", "sigma2", "n"))
+        size = table.sizes[table.groups.get_indexer(topics)]
+        values = _of_population(values, z, sigma2 * n, n, size)
+    if table.bounds is not None:
+        values = np.clip(values, *table.bounds)
+    return Draws(values, topics, "posterior")
+
+
+def _of_population(expected, seen, variance, n, size):
+    """Draws of means of all items, by expected scores, the means of those seen and their spread."""
+    unseen = size - n
+    noise = np.random.default_rng(0).standard_normal(expected.shape)
+    more = expected + noise * np.sqrt(variance / np.maximum(unseen, 1))
+    return (n * seen + unseen * more) / size
+
+
+def verdict_on_worst(found, floor):
+    """Whether the interval of the worst topic lies at the floor or above it, below, or neither."""
+    low, high = found.to_frame().loc["worst", ["low", "high"]]
+    return "fail" if high < floor else "pass" if low >= floor else "undecided"

@@ -30,6 +30,7 @@ import sys
 import tempfile
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -321,49 +322,49 @@ def least_of_right(level, n_sets, n_topics, rng, std=0.35, noise=0.65, n_draws=3
 
 
 def choose_table(options):
-    """Whole benchmarks from chosen items against random ones, by the same model.
+    """Whole benchmarks from chosen items, against the plain mean of random ones.
 
     "bound" is what no choice of items goes below, random or not, if the model is right: the
-    posterior variance left by the best items that an exchange of items finds.
+    posterior variance left by the best items that an exchange of items finds, of what random ones
+    leave.
     """
-    n_targets, n_draws = (10, 6) if options.quick else (20, 15)
+    n_targets, n_draws = (8, 5) if options.quick else (20, 15)
     rows = []
-    for name in MATRICES:
-        scores = pd.read_csv(DATA / f"item_matrix_{name}.csv.gz").drop(columns="item")
-        one = np.full(len(scores), "all")
-        names = np.array(scores.columns)
-        parts = scores.to_numpy(float), np.arange(len(scores)), one, names
-        rows.append(choice(*parts, N_ASKED, n_targets, n_draws) | {"data": name})
+    for kind, name in product(("inter", "extra"), (*MATRICES, "mmlu_pro")):
+        rng = np.random.default_rng(0)
+        if name == "mmlu_pro":
+            scores, items, topics, names = mmlu_pro("src", 60)
+            complete = np.isfinite(scores).all(axis=0)
+            scores, names, n_asked = scores[:, complete], names[complete], 2 * N_ASKED
+        else:
+            table = pd.read_csv(DATA / f"item_matrix_{name}.csv.gz").drop(columns="item")
+            scores, names, n_asked = table.to_numpy(float), np.array(table.columns), N_ASKED
+            items, topics = np.arange(len(scores)), np.full(len(scores), "all")
+        past, targets = splits(scores, kind, n_targets, rng)
+        bank = bank_of(scores[:, past], items, topics, names[past])
+        found = choice(bank, scores[:, targets], items, topics, n_asked, n_draws, rng)
+        rows.append({"past": kind, "data": name} | found)
         print(pd.DataFrame(rows[-1:]).round(3).to_string(), flush=True)
-    rows.append(
-        choice(*mmlu_pro("src", 60), 2 * N_ASKED, n_targets, n_draws) | {"data": "mmlu_pro, 100"}
-    )
-    table = pd.DataFrame(rows).set_index("data")
-    table.loc["geometric mean"] = np.exp(np.log(table).mean())
-    print(f"\nchosen items: MSE / random items, same model\n{table.round(3).to_string()}")
+    table = pd.DataFrame(rows).set_index(["past", "data"])
+    errors = ["random", "equal", "informative"]
+    mean = np.exp(np.log(table[[*errors, "bound"]]).groupby(level="past").mean())
+    covered = table.filter(like="covered").groupby(level="past").mean()
+    print(f"\nMSE / plain mean of random items\n{table.round(3).to_string()}\n")
+    print(f"geometric means, and mean coverage\n{mean.join(covered).round(3).to_string()}")
 
 
-CHOICES = {
-    "random": None,
-    "chosen": {},
-    "informative": {"chances": "informative"},
-}
+CHOICES = {"random": None, "equal": {"chances": "equal"}, "informative": {"chances": "informative"}}
 
 
-def choice(scores, items, topics, names, n_asked, n_targets, n_draws, seed=0):
-    rng = np.random.default_rng(seed)
-    complete = np.isfinite(scores).all(axis=0)
-    scores, names = scores[:, complete], names[complete]
-    order = rng.permutation(len(names))
-    past, targets = order[: len(names) // 2], order[len(names) // 2 :][:n_targets]
-    bank = bank_of(scores[:, past], items, topics, names[past])
+def choice(bank, scores, items, topics, n_asked, n_draws, rng):
+    """Errors of the unit-level model by how items are chosen, and its coverage, on new models."""
     place = pd.Series(np.arange(len(items)), index=items)
     found = []
-    for target in targets:
-        y, truth = scores[:, target], scores[:, target].mean()
+    for y in scores.T:
+        truth = y.mean()
         for _ in range(n_draws):
             random = rng.permutation(len(y))[:n_asked]
-            row = {}
+            row = {"plain": (y[random].mean() - truth) ** 2}
             for name, options in CHOICES.items():
                 asked, chance = random, None
                 if options is not None:
@@ -376,7 +377,7 @@ def choice(scores, items, topics, names, n_asked, n_targets, n_draws, seed=0):
                 row[f"{name} covered"] = e.low[0] <= truth <= e.high[0]
             found.append(row)
     mean = pd.DataFrame(found).mean()
-    ratio = {name: mean[name] / mean["random"] for name in CHOICES if name != "random"}
+    ratio = {name: mean[name] / mean["plain"] for name in CHOICES}
     return ratio | {"bound": bound(bank, n_asked, rng)} | mean.filter(like="covered").to_dict()
 
 

@@ -483,6 +483,7 @@ WITHOUT = {
     "rank_confidence_sets": "family errors: benchmarks/rank_sets.py",
     "BradleyTerry": 'its word is "model": tests/comparison/test_votes.py',
     "extremes": "of given draws: tests/comparison/test_extremes.py",
+    "trend": "as compare_models: tests/comparison/test_trend.py, benchmarks/trend.py",
     "gate": "that of compare_models, or of the Estimate it is given",
 }
 

@@ -1,11 +1,13 @@
 """Ratings of votes beside choix and arena-rank, and how often intervals and ranks hold.
 
 Prints, in one run:
-1. seconds of `BradleyTerry`, its leaderboard included, choix (I-LSR; where Newton-CG takes less
-   than a minute, that too) and arena-rank on 35,000 votes of 39 models and 1,000,000 of 200, and
-   the largest differences of ratings; packages that are not installed are named;
+1. seconds of `BradleyTerry`, its leaderboard included (winners as sides, as names, and with a
+   judge's verdicts on all votes and people's on a tenth), choix (I-LSR; where Newton-CG takes
+   less than a minute, that too) and arena-rank on 35,000 votes of 39 models and 1,000,000 of
+   200, and the largest differences of ratings; packages that are not installed are named;
 2. with a folder that holds arena_votes_dev.csv.gz: coverage of the ratings of all votes by
-   intervals from 300 to 2,000 of them.
+   intervals from 300 to 2,000 of them, alone and with verdicts on all votes, of the language
+   model in the file and of a simulated judge that is wrong in a tenth of them.
 
     python benchmarks/votes.py [FOLDER]
 """
@@ -23,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from skbench import BradleyTerry
 
 ELO = 400 / np.log(10)
-N_SAMPLES = 100
+N_SAMPLES = 50
 
 
 def make_votes(n_models, n_votes, rng):
@@ -44,11 +46,23 @@ def timed(function):
     return function(), time.perf_counter() - start
 
 
-def ours(votes):
+def ours(votes, winner, judge=None):
     """Ratings by name, in logits."""
-    model = BradleyTerry().fit(votes, votes["winner"])
+    model = BradleyTerry(judge=judge).fit(votes, winner)
     model.leaderboard()
     return model.ratings_.sort_index().to_numpy()
+
+
+def ways(votes, rng):
+    """Arguments of `ours` for the same votes: sides, names, and people's on a tenth."""
+    sides = votes["winner"]
+    names = votes["model_a"].where(sides == "model_a", votes["model_b"])
+    known = rng.random(len(votes)) < 0.1
+    return {
+        "skbench": (votes, sides),
+        "skbench, names": (votes, names),
+        "skbench, a judge": (votes.assign(judge=names), sides.where(known), "judge"),
+    }
 
 
 def by_choix(method, n_models, winner, loser):
@@ -79,8 +93,9 @@ def beside_others(n_models, n_votes, rng):
     """Seconds and differences on one table of votes."""
     votes, winner, loser = make_votes(n_models, n_votes, rng)
     print(f"\n{n_votes:,} votes, {n_models} models")
-    ratings, seconds = timed(lambda: ours(votes))
-    print(f"  {'skbench':18s} {seconds:6.2f} s")
+    for name, arguments in reversed(ways(votes, rng).items()):
+        ratings, seconds = timed(lambda arguments=arguments: ours(*arguments))
+        print(f"  {name:18s} {seconds:6.2f} s")
     for name in ("choix, I-LSR", "choix, Newton-CG", "arena-rank"):
         if name == "choix, Newton-CG" and n_votes > 100_000:
             continue
@@ -98,19 +113,33 @@ def beside_others(n_models, n_votes, rng):
 
 
 def coverage(file):
-    """Share of the ratings of all votes that intervals from some of them cover."""
+    """Of ratings of all votes by intervals from some, and widths beside people's alone."""
     table = pd.read_csv(file)
+    wrong = np.random.default_rng(0).random(len(table)) < 0.1
+    table["simulated"] = table["winner"].where(~wrong, 1 - table["winner"])
     whole = BradleyTerry().fit(table, table["winner"]).ratings_
+    print("  votes   covered: alone, judge in file, simulated   widths of both   worth of both")
     for n_votes in (300, 500, 1000, 2000):
-        covered = []
-        for seed in range(N_SAMPLES):
-            part = table.sample(n_votes, random_state=seed)
-            e = BradleyTerry().fit(part, part["winner"]).estimate()
-            known = np.isfinite(e.value)
-            truth = whole[e.labels[known]].to_numpy()
-            truth = truth - truth.mean()
-            covered += [*((e.low[known] <= truth) & (truth <= e.high[known]))]
-        print(f"  {n_votes:5d} votes: {np.mean(covered):.3f} of {len(covered)} ratings covered")
+        found = [of_one_sample(table, whole, n_votes, seed) for seed in range(N_SAMPLES)]
+        covered, widths, worth = (
+            np.nanmean(np.concatenate(x, axis=1), axis=1) for x in zip(*found, strict=True)
+        )
+        print(f"  {n_votes:5d}   {covered.round(3)}   {widths[1:].round(3)}   {worth[1:].round(2)}")
+
+
+def of_one_sample(table, whole, n_votes, seed):
+    """For people alone and both judges: what is covered, widths, and votes' worth of a vote."""
+    part = table.sample(n_votes, random_state=seed)
+    winner = table["winner"].where(table.index.isin(part.index))
+    fits = [BradleyTerry().fit(part, part["winner"])]
+    fits += [BradleyTerry(judge=x).fit(table, winner) for x in ("prediction", "simulated")]
+    names = fits[0].ratings_.dropna().index
+    truth = (whole[names] - whole[names].mean()).to_numpy()
+    ends = [x.estimate().to_frame().loc[names, ["low", "high"]].to_numpy().T for x in fits]
+    covered = [(low <= truth) & (truth <= high) for low, high in ends]
+    widths = np.array([high - low for low, high in ends])
+    worth = [[x.effective_sample_size_ / n_votes] for x in fits]
+    return np.array(covered), widths / widths[0], np.array(worth)
 
 
 if __name__ == "__main__":

@@ -30,10 +30,10 @@ print(bank)
 
 # %%
 # Which items to run: spread evenly over predicted easiness within every topic, ten of each. Their
-# chances of being chosen come along.
+# chances of being chosen come along. They are equal here, so that the plain mean is fair, too.
 
 new = items[items["model"] == NEW]
-chosen = choose_items(bank, 500, random_state=0)
+chosen = choose_items(bank, 500, chances="equal", random_state=0)
 asked = chosen.merge(new, on=["topic", "item"])
 X, y = asked[[*columns, "inclusion_probability"]], asked["score"]
 

@@ -4,7 +4,8 @@ Ranking models by votes
 
 People see two answers and say which is better. Eight simulated models meet in 3,000 votes of
 60 judges. Judges have tastes of their own, and favor the longer answer and the one shown first.
-Which ranks may each model truly have? Set SKBENCH_DATA to a folder with
+Which ranks may each model truly have? And what do a judge's verdicts add, where people cast a fifth
+of the votes? Set SKBENCH_DATA to a folder with
 ``arena_votes_dev.csv.gz`` (columns model_a, model_b and winner) to see real votes too.
 """
 
@@ -15,7 +16,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skbench import BradleyTerry, Draws, RankDisplay, rank_models, rank_probabilities
+from skbench import (
+    BradleyTerry,
+    Draws,
+    Estimate,
+    ForestDisplay,
+    RankDisplay,
+    rank_models,
+    rank_probabilities,
+)
 
 N_VOTES, N_JUDGES = 3000, 60
 NAMES = np.array([f"model {name}" for name in "ABCDEFGH"])
@@ -72,12 +81,46 @@ if len(sys.argv) > 1:
     display.figure_.savefig(sys.argv[1], dpi=150)
 
 # %%
-# Real votes, without judges or prompts.
+# People cast a fifth of the votes. A language model says who won all of them: it agrees with people
+# most of the time, but favors model D. Taken alone it is wrong about D. Beside people's votes it
+# narrows their intervals.
+
+verdict = np.where(rng.random(N_VOTES) < 0.9, won, rng.random(N_VOTES) < 0.5) * 1.0
+favored = rng.random(N_VOTES) < 0.4
+verdict[favored & (votes["model_a"] == "model D")] = 1
+verdict[favored & (votes["model_b"] == "model D")] = 0
+some = votes.assign(verdict=verdict, winner=votes["winner"].where(rng.random(N_VOTES) < 0.2))
+people = some.dropna()
+fits = {
+    "people": BradleyTerry().fit(people, people["winner"], cluster=people["judge"]),
+    "judge alone": BradleyTerry().fit(some, verdict, cluster=some["judge"]),
+    "people and judge": BradleyTerry(judge="verdict").fit(
+        some, some["winner"], cluster=some["judge"]
+    ),
+}
+worth = fits["people and judge"].effective_sample_size_
+print(f"\n{len(people)} votes and {N_VOTES} verdicts are worth {worth:,.0f} votes of people")
+estimates = {}
+for name, fit in fits.items():
+    e = fit.estimate("elo").to_frame().loc[NAMES]
+    numbers = e["value"], e["low"], e["high"], e["standard_error"]
+    estimates[name] = Estimate(*numbers, 0.95, NAMES, name, "model")
+truth = plain.estimate("elo").to_frame()["value"]  # all of people's votes
+forest = ForestDisplay.from_estimates(estimates, truth=truth).plot()
+forest.ax_.set_xlabel("rating (Elo)")
+if len(sys.argv) > 2:
+    forest.figure_.savefig(sys.argv[2], dpi=150)
+
+# %%
+# Real votes, without judges or prompts: 1,000 of people, and a language model's verdicts on all.
 
 file = Path(os.environ.get("SKBENCH_DATA", ".")) / "arena_votes_dev.csv.gz"
 if file.exists():
     real = pd.read_csv(file)
     board = BradleyTerry().fit(real, real["winner"]).leaderboard(scale="elo")
     print(board.to_frame().head(8)[["rank_low", "rank_high", "estimate", "n"]].round(0).to_string())
+    known = rng.permutation(len(real)) < 1000
+    both = BradleyTerry(judge="prediction").fit(real, real["winner"].where(known))
+    print(f"1,000 votes with the verdicts are worth {both.effective_sample_size_:,.0f}")
 else:
     print(f"{file} is not there (set SKBENCH_DATA).")

@@ -26,6 +26,7 @@ from skbench.bank import (
     ItemBank as ItemBank,
     UnitLevelModel as UnitLevelModel,
     choose_items as choose_items,
+    item_audit as item_audit,
     items_needed as items_needed,
 )
 from skbench.comparison import (
@@ -41,6 +42,8 @@ from skbench.comparison import (
     pass_at_k as pass_at_k,
     rank_confidence_sets as rank_confidence_sets,
     required_items as required_items,
+    tradeoff as tradeoff,
+    trend as trend,
 )
 from skbench.containers import (
     Draws as Draws,
@@ -72,8 +75,10 @@ from skbench.plot import (
     RankDisplay as RankDisplay,
     RiskDisplay as RiskDisplay,
     SamplingDisplay as SamplingDisplay,
+    ScatterDisplay as ScatterDisplay,
     ShrinkageDisplay as ShrinkageDisplay,
     SimplexDisplay as SimplexDisplay,
+    TrendDisplay as TrendDisplay,
 )
 from skbench.ppi import (
     ChainRulePPI as ChainRulePPI,

@@ -15,7 +15,7 @@ DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "
 _REMEDIES = {
     "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
     "population": " Every group needs the number of all its items, run or not.",
-    "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
+    "y": " Leave it out (GroupSummary.dropna): predict(X) gives the prior mean of such groups.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
 LARGEST = 1e75  # fourth powers of larger numbers overflow
@@ -167,7 +167,7 @@ def check_named(what, names, labels=None):
         return at if labels is None or at >= len(labels) else plain(labels[at])
 
     missing = np.asarray(pd.isna(names))
-    if names.dtype == object:
+    if not _is_text(names):
         tuples = (name if isinstance(name, tuple) else () for name in names)
         missing |= [any(pd.isna(part) is True for part in name) for name in tuples]
     if missing.any():
@@ -179,9 +179,14 @@ def check_named(what, names, labels=None):
     return names
 
 
+def _is_text(names):
+    """Whether names are text or of a type of arrays, so that no cell needs a look."""
+    return names.dtype != object or pd.api.types.infer_dtype(names) == "string"
+
+
 def refuse_unhashable(what, names, row=int):
     """Refuse lists, dicts and other cells that can be no name, in an array or a column."""
-    for at, name in enumerate(names if names.dtype == object else ()):
+    for at, name in enumerate(() if _is_text(names) else names):
         if not is_hashable(name):
             raise TypeError(
                 f"{what} must hold names or numbers, but row {row(at)!r} has {name!r:.60}. Turn "

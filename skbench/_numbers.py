@@ -14,6 +14,8 @@ _SHOWN = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in
 # Backslashes that would read as part of an escape.
 _BEFORE = re.compile(rf"\\+(?=x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|[{''.join(map(chr, _CONTROLS))}])")
 
+_SMALL = 1e-5  # of which eight decimals show less than three figures
+
 
 def visible(text):
     """The text with its control characters as escapes: they are shown, and not obeyed.
@@ -66,3 +68,15 @@ def decimals_for(values):
 def score_form(values):
     """The format in which scores of this size are printed."""
     return f"z.{decimals_for(values)}f"
+
+
+def slope_form(values):
+    """The same for numbers that may be far smaller than scores.
+
+    >>> slope_form([0.25, -1.0]), slope_form([2e-9])
+    ('z.3f', '.3g')
+    """
+    import numpy as np
+
+    largest = np.nanmax(np.abs(np.asarray(values, dtype=float)), initial=0)
+    return ".3g" if 0 < largest < _SMALL else score_form(values)

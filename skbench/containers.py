@@ -339,6 +339,18 @@ class GroupSummary:
         columns = self.X.set_axis([f"{_FEATURE}{name}" for name in self.X.columns], axis=1)
         return pd.concat([table, columns.set_axis(self.labels)], axis=1)
 
+    def dropna(self) -> Self:
+        """The summary of the groups whose direct estimate and sampling variance are known.
+
+        Returns
+        -------
+        GroupSummary
+            Without groups where `z` or `sigma2` is nan; estimators refuse these by name.
+        """
+        known = np.isfinite(self.z) & np.isfinite(self.sigma2)
+        held = {name: getattr(self, name) for name in (*_OF_GROUPS, "labels", "X")}
+        return replace(self, **{name: v[known] for name, v in held.items() if v is not None})
+
     @classmethod
     def from_frame(cls, table: pd.DataFrame, sampling: Sampling | None) -> Self:
         """The summary of a table that `to_frame` gave, from a file for instance.

@@ -608,7 +608,9 @@ ROW_FUNCTIONS = {
     "leaderboard": sb.leaderboard,
     "compare_models": lambda rows: sb.compare_models(rows, "a", "b"),
     "gate": lambda rows: sb.gate(rows, "a", "b", 0.1),
+    "trend": lambda rows: sb.trend(rows, ["a", "b"]).scores,
     "item_correlation": lambda rows: sb.item_correlation(rows).to_numpy(),
+    "item_audit": lambda rows: sb.item_audit(rows).items["difficulty"],
     "ItemBank": lambda rows: sb.ItemBank(n_components=2, random_state=0).fit(rows),
     "pass_at_k": lambda rows: sb.pass_at_k(rows, k=1),
 }
@@ -631,8 +633,10 @@ TOPICS = {
     "betting_estimate": lambda t: sb.betting_estimate(rated(), t, topic=t, random_state=0).value,
     "embed_groups": lambda t: sb.embed_groups(rated(), t, ["x"]),
     "item_correlation": lambda t: sb.item_correlation(rated(), topic=t),
+    "item_audit": lambda t: sb.item_audit(rated(), topic=t).items["difficulty"],
     "leaderboard": lambda t: sb.leaderboard(rated(), topic=t, topics=t).estimate.value,
     "compare_models": lambda t: sb.compare_models(rated(), topic=t, by=t).estimate.value,
+    "trend": lambda t: sb.trend(rated(), ["b", "a"], topic=t, by=t).topics["low"],
     "gate": lambda t: sb.gate(rated(), "a", "b", 0.1, topic=t, by=t).to_frame()["low"],
     "pass_at_k": lambda t: sb.pass_at_k(rated(), k=1, topic=t, by=t).value,
 }

@@ -27,6 +27,7 @@ from skbench import (
     compare_models,
     estimated_risk,
     gate,
+    item_audit,
     item_correlation,
     items_needed,
     leaderboard,
@@ -34,6 +35,7 @@ from skbench import (
     position_bias,
     sample_items,
     summarize_items,
+    trend,
 )
 from skbench.items.rows import joined
 
@@ -92,6 +94,11 @@ def passing(rows, **options):
 def pairs(found):
     e = found.estimate
     return [e.value, e.low, e.high, found.p_value, found.n_items, found.correlation]
+
+
+def slopes(found):
+    topics = [] if found.topics is None else [found.topics[["slope", "low", "adjusted_p"]]]
+    return [found.estimate.value, found.estimate.low, found.p_value, found.scores.low, *topics]
 
 
 def ranks(found):
@@ -162,6 +169,8 @@ CASES = {
     "compare_models gaps": (gaps(ONCE), lambda x: pairs(compare_models(x))),
     "compare_models wrong": (gaps(ONCE), lambda x: pairs(compare_models(x, missing="wrong"))),
     "compare_models bank": (ONCE, lambda x: pairs(compare_models(x, bank=bank_of(x)))),
+    "trend": (gaps(ONCE), lambda x: slopes(trend(x, MODELS, by="subject"))),
+    "trend repeats": (TWICE, lambda x: slopes(trend(x, MODELS, cluster="item"))),
     "leaderboard": (ONCE, lambda x: ranks(leaderboard(x))),
     "leaderboard repeats": (TWICE, lambda x: ranks(leaderboard(x, cluster="item"))),
     "leaderboard topics": (gaps(ONCE), lambda x: ranks(leaderboard(x, topics="subject"))),
@@ -195,6 +204,7 @@ CASES = {
     "TaskBootstrap repeats": (TWICE, lambda x: resampled(x, cluster="item")),
     "ItemBank UnitLevelModel choose_items items_needed": (ONCE, unit_level),
     "ItemBank": (ONCE, lambda x: [ItemBank().fit(x).scores_]),
+    "item_audit": (TWICE, lambda x: [item_audit(x).items.drop(columns="flagged")]),
     "sample_items": (ONCE, lambda x: [sample_items(x, 3, random_state=0).index]),
     "position_bias": (ONCE, shown_first),
 }  # fmt: skip
@@ -363,6 +373,10 @@ COMMANDS = {
                             lambda x: leaderboard(x, cluster="item").estimate),
     "leaderboard gaps": (["leaderboard", "{}", "--topics", "topic"], "models",
                          lambda x: leaderboard(x, topics="topic").estimate),
+    "trend": (["trend", "{}", "--order", "new,old,other"], "trend",
+              lambda x: trend(x, MODELS).estimate),
+    "trend repeats": (["trend", "{}", "--order", "new,old,other"], "trend",
+                      lambda x: trend(x, MODELS, cluster="item").estimate),
     "report": (["report", "{}", "--by", "subject,topic"], "models",
                lambda x: leaderboard(x, topics=["subject", "topic"]).estimate),
     "report repeats": (["report", "{}"], "models",

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 
 from skbench._warnings import warn
+from skbench.bank.choose import answer_variance
 from skbench.containers import GroupSummary, Sampling
+from skbench.items.rows import CHANCE
 from skbench.stats.item_response.assisted import assisted_mean
 from skbench.stats.item_response.unit_prediction import item_scores, without_topics
 
@@ -45,28 +47,40 @@ def warn_of_sample(bank, name, fitted, sampled):
         return sampled == "random"
     if fitted.designed:
         return True
+    features = {
+        "easier": bank.easiness_,
+        "harder": -bank.easiness_,
+        "more predictable": -answer_variance(bank),
+    }
+    features["less predictable"] = -features["more predictable"]
+    away = {kind: _away(bank, fitted, feature) for kind, feature in features.items()}
+    kind = max(away, key=away.get)
+    if away[kind] <= _ODD_SAMPLE:
+        return True
+    warn(
+        f"The items that model {name!r} was asked are {kind} to earlier models than the others of "
+        f"their topics, by {away[kind]:.1f} standard errors: no random sample. The estimate trusts "
+        f"the model and nothing corrects it. Keep the column {CHANCE!r} of choose_items, or pass "
+        "sampled='random' if they are random."
+    )
+    return False
+
+
+def _away(bank, fitted, feature):
+    """How many standard errors a feature of the items asked is above that of random ones."""
     known = fitted.position >= 0
     position, topic = fitted.position[known], fitted.topic[known]
     k = len(bank.topics_)
     size = np.bincount(bank.topic_codes_, minlength=k)
-    mean = np.bincount(bank.topic_codes_, bank.easiness_, k) / size
-    away = (bank.easiness_ - mean[bank.topic_codes_]) ** 2
+    mean = np.bincount(bank.topic_codes_, feature, k) / size
+    away = (feature - mean[bank.topic_codes_]) ** 2
     spread = np.bincount(bank.topic_codes_, away, k) / np.maximum(size - 1, 1)
     n = np.bincount(topic, minlength=k)
     # Under random sampling the sums are independent, with these variances.
-    spread[spread <= _ROUNDING * np.mean(bank.easiness_**2)] = 0
+    spread[spread <= _ROUNDING * np.mean(feature**2)] = 0
     variance = np.sum(n * (1 - n / size) * spread)
-    excess = np.sum(bank.easiness_[position] - mean[topic])
-    if variance <= 0 or abs(excess) <= _ODD_SAMPLE * np.sqrt(variance):
-        return True
-    kind = "easier" if excess > 0 else "harder"
-    warn(
-        f"The items that model {name!r} was asked are {kind} to earlier models than the others of "
-        f"their topics, by {abs(excess) / np.sqrt(variance):.1f} standard errors: no random "
-        "sample. The estimate trusts the model and nothing corrects it. Choose items at random "
-        "(choose_items), or pass sampled='random' if you did."
-    )
-    return False
+    excess = np.sum(feature[position] - mean[topic])
+    return excess / np.sqrt(variance) if variance > 0 else 0.0
 
 
 def summary_of(estimator):

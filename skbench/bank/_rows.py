@@ -14,9 +14,7 @@ from skbench._checks import (
     require_columns,
 )
 from skbench._warnings import warn
-from skbench.items.rows import as_frame, collected
-
-PROBABILITY = "inclusion_probability"  # column of `choose_items`
+from skbench.items.rows import CHANCE, as_frame, collected
 
 
 class NewRows(NamedTuple):
@@ -38,10 +36,10 @@ def read_rows(bank, X, model, topic, item):
     check_named(model, frame[model])
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
-    if PROBABILITY in frame.columns:
-        probability = floats(PROBABILITY, frame[PROBABILITY])
+    if CHANCE in frame.columns:
+        probability = floats(CHANCE, frame[CHANCE])
         if not np.all((probability > 0) & (probability <= 1)):
-            raise ValueError(f"{PROBABILITY} must lie above 0 and be at most 1.")
+            raise ValueError(f"{CHANCE} must lie above 0 and be at most 1.")
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)
 

@@ -7,6 +7,7 @@ from skbench.comparison._inspect import InspectStopping
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
 from skbench.comparison._sequential import SequentialComparison, SequentialMean
 from skbench.comparison._sequential_base import SequentialResult
+from skbench.comparison._trend_result import Trend
 from skbench.comparison.bradley_terry import BradleyTerry
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order
@@ -18,6 +19,8 @@ from skbench.comparison.ranks import (
     indistinguishable_groups,
     rank_confidence_sets,
 )
+from skbench.comparison.tradeoffs import Tradeoff, tradeoff
+from skbench.comparison.trend import trend
 
 __all__ = [
     "BradleyTerry",
@@ -32,6 +35,8 @@ __all__ = [
     "SequentialComparison",
     "SequentialMean",
     "SequentialResult",
+    "Tradeoff",
+    "Trend",
     "compare_models",
     "extremes",
     "gate",
@@ -42,4 +47,6 @@ __all__ = [
     "pass_at_k",
     "rank_confidence_sets",
     "required_items",
+    "tradeoff",
+    "trend",
 ]

@@ -107,7 +107,7 @@ class ModelComparison:
         ends = f"{low} to {high}" if np.isfinite(row["low"]) else "unknown"
         return [
             f"{a} - {b}{where} = {difference} (standard error {error}, {level} interval {ends}).",
-            f"p {_p_in_words(row['p_value'])} by {self.test}.",
+            f"p {p_in_words(row['p_value'])} by {self.test}.",
             *_on_pairing(row, number(self.unpaired_standard_error[position], form)),
             *_on_items(row, difference),
         ]
@@ -154,7 +154,7 @@ def _on_items(row, difference):
     ]
 
 
-def _p_in_words(p_value):
+def p_in_words(p_value):
     """A p-value with its relation: "= 0.03" or "< 0.0001" or "unknown"."""
     if np.isnan(p_value):
         return "unknown"

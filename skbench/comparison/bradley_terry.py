@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from skbench import _checks
 from skbench._types import Level, Names, Rows, checked
 from skbench._warnings import warn
+from skbench.comparison import _votes
 from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
 from skbench.comparison.ranks import letters_of, sets_of_verdicts
 from skbench.containers import Estimate
-from skbench.items.rows import collected, opened, refuse_lists
-from skbench.items.votes import vote_outcomes
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.ranking import bradley_terry
 from skbench.stats.ranking.multiplicity import bonferroni_level
@@ -46,6 +45,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         estimated too, and ratings are those of votes without it.
     ties : {"half", "davidson"}, default="half"
         A tie is half a win of both models, or an outcome with a chance of its own [2]_.
+    judge : str, default=None
+        Column of `X` with a judge's verdict on every vote, written as `y` may be. Ratings are then
+        those of people, who decided some of the votes (`y` is blank elsewhere), more precise as far
+        as the judge agrees with them [3]_. With ties as halves only.
 
     Attributes
     ----------
@@ -64,11 +67,15 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         0 where the rating is finite, inf or -inf where it is not, nan for a model that no votes
         connect with the others.
     wins_ : DataFrame of shape (n_models, n_models)
-        Number of votes that the row's model won against the column's, ties as halves.
+        Number of people's votes that the row's model won against the column's, ties as halves.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf if ties are halves, or there are none.
     unit_ : {"votes", "clusters"}
         What counts as independent.
+    lambda_ : float
+        Power of the judge: 0 says nothing, 1 is taken as people are, apart from its bias.
+    effective_sample_size_ : float
+        Number of people's votes that would be as precise without a judge.
     classes_ : ndarray
         Outcomes of `model_a`: 0 (it lost), 1 (it won), and with Davidson's ties 0.5.
 
@@ -87,6 +94,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     and a warning names the model. So it is for models that no votes connect. Without clusters and
     covariates, exact sign tests of ``wins_`` stand in for the t tests of their pairs.
 
+    With a judge, people's votes are taken for a random sample of all. Whose rating is finite, and
+    the degrees of freedom, follow from people's votes alone.
+
     When not to use it: where answers have scores of their own, of which `leaderboard` makes more;
     for a table of counts, before each row is repeated as often as it counts.
 
@@ -96,6 +106,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
        paired comparisons. Biometrika 39, 324-345.
     .. [2] Davidson (1970). On extending the Bradley-Terry model to accommodate ties in paired
        comparison experiments. Journal of the American Statistical Association 65, 317-328.
+    .. [3] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient Prediction-Powered Inference.
 
     Examples
     --------
@@ -123,12 +134,14 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         covariates: Names | None = None,
         position: bool = False,
         ties: Literal["half", "davidson"] = "half",
+        judge: str | None = None,
     ) -> None:
         self.model_a = model_a
         self.model_b = model_b
         self.covariates = covariates
         self.position = position
         self.ties = ties
+        self.judge = judge
 
     def fit(self, X: Rows, y: ArrayLike, cluster: ArrayLike | None = None) -> Self:
         """Estimate the ratings.
@@ -136,10 +149,11 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : dataframe of shape (n_votes, n_columns)
-            One row per vote, with the two models and the covariates.
+            One row per vote, with the two models, the covariates and the judge's verdict.
         y : array-like of shape (n_votes,)
             1 where `model_a` won, 0.5 for a tie, 0 where it lost; or the name of the winner or
-            "tie"; or "model_a", "model_b" or "tie".
+            "tie"; or "model_a", "model_b" or "tie". With a judge, blank (nan, None) where people
+            did not vote.
         cluster : array-like of shape (n_votes,), default=None
             Votes that depend on each other: of one prompt, or of one judge.
 
@@ -150,8 +164,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If columns or names are missing, an outcome cannot be understood, a model meets
-            itself, no two models compare, or covariates cannot be told apart from the models.
+            If columns, names or verdicts are missing, an outcome cannot be understood, a model
+            meets itself, no two models compare, covariates cannot be told apart from the models, or
+            there is a judge and ties="davidson".
 
         Warns
         -----
@@ -159,16 +174,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             If ratings are not finite.
         """
         _checks.check_same_index(X=X, y=y, cluster=cluster)
-        rows = self._rows(X)
-        first, second, names = self._models(rows)
-        outcome = self._outcomes(rows, y)
-        features, ones = self._features(rows), np.ones(len(rows))
-        clusters = np.arange(len(rows))
-        if cluster is not None:
-            clusters = pd.factorize(_checks.check_named("cluster", cluster))[0]
-        votes = bradley_terry.Votes(first, second, outcome, features, clusters, ones)
-        if cluster is None and not features.size:
-            votes = bradley_terry.count_votes(first, second, outcome, len(names))
+        if self.judge is not None and self.ties == "davidson":
+            raise ValueError("ties='davidson' takes no judge. Leave one of the two out.")
+        columns = {"covariates": self._covariates(), "position": self.position}
+        votes, names = _votes.votes_of(X, self._models(), y, cluster, judge=self.judge, **columns)
         found = bradley_terry.fit_ratings(votes, len(names), self.ties == "davidson")
         self.unit_ = "votes" if cluster is None else "clusters"
         self._store(found, votes, names)
@@ -196,10 +205,14 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             If a model was not in `fit`, or its rating is not finite.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
-        a, b = (self.ratings_.reindex(rows[x]).to_numpy() for x in (self.model_a, self.model_b))
-        _refuse_first(np.isnan(a - b), "votes are on models without a finite rating")
-        d = a - b + self._features(rows) @ self.coef_["value"].to_numpy()
+        rows = _votes.vote_rows(X, self._models(), self._covariates())
+        a, b = (self.ratings_.reindex(rows[name]).to_numpy() for name in self._models())
+        _votes.refuse_first(np.isnan(a - b), "votes are on models without a finite rating")
+        d = (
+            a
+            - b
+            + _votes.features_of(rows, self._covariates(), self.position) @ self.coef_["value"]
+        )
         chances = bradley_terry.outcome_chances(d, self.log_ties_).T
         return chances if len(self.classes_) == 3 else chances[:, [0, 2]]
 
@@ -234,7 +247,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         float
         """
         _checks.check_same_index(X=X, y=y, sample_weight=sample_weight)
-        right = self.predict(X) == self._outcomes(self._rows(X), y)
+        outcome = _votes.outcomes_of(_votes.vote_rows(X, self._models(), []), self._models(), y)
+        _votes.refuse_first(np.isnan(outcome), "votes have no outcome")
+        right = self.predict(X) == outcome
         weights = _checks.check_weights(sample_weight, pd.RangeIndex(len(right)))
         return float(np.average(right, weights=weights))
 
@@ -259,7 +274,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         value = zero + unit * self.ratings_.to_numpy()
         error = unit * np.sqrt(np.diag(self.covariance_))
         low, high = t_interval(value, error, self.df_.to_numpy(), confidence_level)
-        method = f"Bradley-Terry, ties: {self.ties}, sandwich by {self.unit_}"
+        judge = "" if self.judge is None else f", prediction-powered by {self.judge!r}"
+        method = f"Bradley-Terry, ties: {self.ties}, sandwich by {self.unit_}{judge}"
         return Estimate(value, low, high, error, confidence_level, self.models_, method, "model")
 
     def leaderboard(self, scale: Scale = "logit", confidence_level: Level = 0.95) -> Leaderboard:
@@ -347,44 +363,11 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             names = _checks.listed(names, most=6)
             yield f"No finite rating, directly and through others: {names}."
 
-    def _rows(self, X):
-        """The votes as a pandas frame, with the columns that are needed."""
-        frame = opened(X)
-        names = [self.model_a, self.model_b, *self._covariates()]
-        _checks.require_columns(frame.collect_schema().names(), names, "X")
-        refuse_lists(frame, names[:2])
-        rows = collected(frame.select(dict.fromkeys(names)))
-        if len(rows) == 0:
-            raise ValueError("X has no rows: pass one row per vote.")
-        return rows.set_axis(X.index) if isinstance(X, pd.DataFrame) else rows
-
     def _covariates(self):
         return _checks.names_of(self.covariates)
 
-    def _outcomes(self, rows, y):
-        """What the first model got in each vote."""
-        y = _checks.one_column("y", y)
-        _checks.refuse_unhashable("y", y)
-        outcome = vote_outcomes(y, rows[self.model_a], rows[self.model_b])
-        _refuse_first(np.isnan(outcome), "votes have no outcome")
-        return outcome
-
-    def _features(self, rows):
-        """Covariates of the votes, that of the first place in front."""
-        columns = [np.ones(len(rows))] if self.position else []
-        for name in self._covariates():
-            columns.append(_checks.check_column(name, rows[name], rows.index, unit="vote"))
-        return np.array(columns).reshape(-1, len(rows)).T
-
-    def _models(self, rows):
-        """Positions of both models of each vote, and the names of all models."""
-        for name in (self.model_a, self.model_b):
-            _checks.check_named(name, rows[name], rows.index)
-        both = _checks.of_one_type(pd.concat([rows[self.model_a], rows[self.model_b]]))
-        codes, names = pd.factorize(both, sort=True)
-        first, second = codes.reshape(2, -1)
-        _refuse_first(first == second, "votes are between a model and itself")
-        return first, second, pd.Index(names, name="model")
+    def _models(self):
+        return self.model_a, self.model_b
 
     def _store(self, found, votes, names):
         """Keep what was found by name, the best model first."""
@@ -397,7 +380,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.df_ = pd.Series(np.maximum(found.n_effective[order] - 1, 1), models)
         both = np.ix_(order, order)
         self.covariance_ = pd.DataFrame(found.covariance[both], models, models)
-        wins = bradley_terry.count_wins(votes, n)
+        wins = bradley_terry.count_wins(votes.at(~np.isnan(votes.outcome)), n)
         self.wins_ = pd.DataFrame(wins[both], models, models)
         at = slice(n, n + len(covariates))
         error = np.sqrt(np.diag(found.covariance)[at])
@@ -405,12 +388,5 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.coef_ = pd.DataFrame(table, pd.Index(covariates, name="covariate"))
         has_ties = len(found.coefficients) > at.stop
         self.log_ties_ = float(found.coefficients[-1]) if has_ties else -np.inf
+        self.lambda_, self.effective_sample_size_ = found.power, found.gain * wins.sum()
         self.classes_ = np.array([0, 0.5, 1] if has_ties else [0, 1])
-
-
-def _refuse_first(odd, what):
-    """Refuse rows, naming the first."""
-    if odd.any():
-        raise ValueError(
-            f"{odd.sum()} of {len(odd)} {what}, the first in row {np.argmax(odd)}. Leave them out."
-        )

@@ -310,7 +310,7 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
         items_needed=_items_needed(table, fields, item_variance, level),
         omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
         noise=fields["noise"],
-        remarks=tuple(_remarks(table, fields, adjust, len(labels))),
+        remarks=tuple(remarks_of(table, fields, adjust, len(labels))),
     )
     return found, fields
 
@@ -359,7 +359,7 @@ def _method(table, fields, adjust, n_comparisons):
     return f"{how} difference ({kind}{for_all})"
 
 
-def _remarks(table, fields, adjust, n_comparisons):
+def remarks_of(table, fields, adjust, n_comparisons):
     """What else there is to know, sentence by sentence."""
     counts = table.n_answers[table.n_answers > 0]
     if counts.max() > 1:

@@ -12,12 +12,11 @@ from skbench._warnings import warn
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.containers import Estimate
 from skbench.items.roles import check_model
-from skbench.items.rows import collected, opened
+from skbench.items.rows import CHANCE, collected, opened
 from skbench.stats.intervals.moments import ROUNDING, divided
 from skbench.stats.intervals.posterior import posterior_interval, posterior_p_value
 
 METHOD = "unit level"
-CHANCE = "inclusion_probability"  # of being asked, as choose_items gives it
 
 
 class Posterior(NamedTuple):

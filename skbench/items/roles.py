@@ -55,6 +55,11 @@ METRICS = frozenset(
     "bertscore bert_score chrf comet precision recall f1_score f1_macro f1_micro auc roc_auc mcc "
     "mc1 mc2 ndcg map mrr".split()
 )
+# What a column of costs is called at its end, with a unit behind it or not.
+_COST = re.compile(
+    r"(^|_)(costs?|prices?|usd|dollars|tokens?|latency|seconds|duration|runtime|elapsed|time)"
+    r"(_(ms|s|sec|usd|dollars))?$"
+)
 SURE_WINNERS = ("winner", "vote", "preference", "preferred")
 _TIES = (
     "tie tied draw equal same both neither tie_bothbad tie_inconsistent bothbad both_bad both_good"
@@ -173,6 +178,14 @@ def are_votes(columns):
 def columns_of(role, columns):
     """Columns with a usual name of a role, in order of preference."""
     return _matches(columns, NAMES[role], [])
+
+
+def cost_columns(table):
+    """Columns of numbers that may be costs by their names, the usual names first."""
+    named = [name for name in table if _COST.search(field(name))]
+    usual = columns_of("cost", named)
+    numbers = [name for name in table if pd.api.types.is_numeric_dtype(table[name])]
+    return [name for name in dict.fromkeys([*usual, *named]) if name in numbers]
 
 
 def column_like(name, columns):

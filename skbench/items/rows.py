@@ -16,8 +16,10 @@ from skbench._checks import (
     refuse_unhashable,
     require_columns,
 )
+from skbench._warnings import warn
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
+CHANCE = "inclusion_probability"  # of an item being asked, as choose_items gives it
 _MOST_FETCHED = 2_000_000
 _TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
 # A slash in a label that could be taken for the one between labels, and backslashes before it.
@@ -203,6 +205,21 @@ def checked_scores(frame, labels, score):
                 "Fill in the labels, or leave the rows out."
             )
     return frame
+
+
+def warn_of_chances(frame, by=()):
+    """Warn of items that had unequal chances within a group, which direct estimates ignore."""
+    columns = frame.collect_schema()
+    if CHANCE not in columns or not columns[CHANCE].is_numeric():
+        return
+    ends = [nw.col(CHANCE).min().alias("least"), nw.col(CHANCE).max().alias("most")]
+    by = list(dict.fromkeys(by))
+    found = collected(frame.group_by(by).agg(*ends) if by else frame.select(*ends))
+    if (found["most"] > (1 + 1e-9) * found["least"]).any():
+        warn(
+            f"Items had unequal chances of being asked ({CHANCE!r}). Direct means ignore them, and "
+            "lean toward the likely items. Estimates with a bank of earlier models use them."
+        )
 
 
 def _refuse_text(frame, score):

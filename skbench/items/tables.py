@@ -14,7 +14,14 @@ from skbench._checks import (
 )
 from skbench._warnings import warn
 from skbench.items.ranges import bounds_of, scale_in_words
-from skbench.items.rows import SCORE, as_frame, checked_scores, collected, with_item_key
+from skbench.items.rows import (
+    SCORE,
+    as_frame,
+    checked_scores,
+    collected,
+    warn_of_chances,
+    with_item_key,
+)
 from skbench.stats.intervals.moments import ROUNDING, divided
 
 _FEWEST_COPIES = 10  # ids with the same scores in several topics that are told of
@@ -164,6 +171,7 @@ def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds
             "items are grouped by, such as the topic."
         )
     frame = checked_scores(frame, wanted, score)
+    warn_of_chances(frame, by)
     rows = collected(frame.select([*wanted, SCORE]))
     keys = [*by, *key]
     by_item, by_model = rows.groupby(keys, sort=True)[SCORE], rows.groupby(model, sort=True)[SCORE]

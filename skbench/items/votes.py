@@ -44,7 +44,7 @@ def vote_columns(table, **named):
     return columns, notes
 
 
-def vote_outcomes(winner, model_a, model_b):
+def vote_outcomes(winner, model_a, model_b, what="winner"):
     """What the first model got in each vote: 1, 0.5 for a tie, 0; nan where the winner is blank.
 
     Winners are names, or else sides such as "model_a", or 1, 0.5 and 0.
@@ -61,7 +61,7 @@ def vote_outcomes(winner, model_a, model_b):
         row = int(np.argmax(unread[best]))
         where = winner.index[row] if isinstance(winner, pd.Series) else row
         raise ValueError(
-            f"The winner in row {where} is {names[row]!r}, the models are {model_a[row]!r} and "
+            f"The {what} in row {where} is {names[row]!r}, the models are {model_a[row]!r} and "
             f"{model_b[row]!r}. Write the winner's name or 'tie'; or 'model_a', 'model_b'; or 1, "
             "0.5 and 0."
         )

@@ -113,6 +113,23 @@ def dress_rows(ax, names, limits, xlabel):
     ax.set_xlabel(drawable(xlabel), color=ink(ax), fontsize=_LABEL_SIZE + 0.5)
 
 
+def dress_plane(ax, limits, labels):
+    """Light grids in both directions; limits are low, high and whether the axis is logarithmic."""
+    ax.set_facecolor("white")
+    ax.spines[["right", "top"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(MUTED)
+    ax.tick_params(color=MUTED, labelcolor=ink(ax), labelsize=_LABEL_SIZE)
+    ax.grid(color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+    for name, (low, high, is_log), label in zip("xy", limits, labels, strict=True):
+        getattr(ax, f"set_{name}scale")("log" if is_log else "linear")
+        getattr(ax, f"set_{name}lim")(low, high)
+        if is_log:
+            getattr(ax, f"{name}axis").set_major_formatter(lambda tick, _: f"{tick:g}")
+        look = {"color": ink(ax), "fontsize": _LABEL_SIZE + 0.5, "parse_math": False}
+        getattr(ax, f"set_{name}label")(drawable(label), **look)
+
+
 def drawable(text):
     """The text with its control characters shown, line breaks aside: no SVG may hold them."""
     return "\n".join(map(visible, str(text).split("\n")))

@@ -5,11 +5,12 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import t as student_t
 
+from skbench.ppi._labels import FEWEST_LABELS
 from skbench.stats.clusters import agreement, clustered, paired
 from skbench.stats.intervals import binomial, means
 
+FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 MOST_LABELS = 10  # beyond, scores are numbers and not labels
-FEWEST_LABELS = 5
 _PSEUDO_ERROR = 1.25  # in standard deviations of a judge's errors
 
 
@@ -30,39 +31,41 @@ def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, 
     if len(y) < FEWEST_LABELS:
         raise ValueError(f"{name!r} judged {len(y)} of the labeled rows, which is too few.")
     row = {"n_labels": len(y), "agreement": np.mean(y == verdict)}
-    values = np.unique(np.r_[y, verdict])
-    discrete = values.size <= MOST_LABELS
-    if not discrete:
-        level = "interval"
-    tables = _tables(y, verdict, values, codes) if discrete else None
-    for what, units in (("kappa", None), ("alpha", len(y))):
-
-        def statistic(tables, units=units):
-            return agreement.chance_corrected(tables, values, level, units)
-
-        if discrete:
-            ends = agreement.table_interval(tables, statistic, confidence_level, rng)
-            row |= _named(what, statistic(tables.sum(axis=0)), *ends)
-        elif units is None:
-            row |= _named(what, np.nan, np.nan, np.nan)
-        else:
-            row |= _named(what, *_jackknifed(_interval_alpha, y, verdict, codes, confidence_level))
+    row |= beyond_chance(y, verdict, level, codes, confidence_level, rng)
     truth, said = positive(y, labels, event), positive(verdict, labels, event)
     for what, value in (("tpr", 1), ("tnr", 0)):
         found = (np.nan,) * 3
         if truth is not None and np.any(truth == value):
             here = truth == value
-            found = _share(said[here] == value, codes[here], confidence_level)
-        row |= _named(what, *found)
+            found = share(said[here] == value, codes[here], confidence_level)
+        row |= named(what, *found)
     target = truth if truth is not None else None if isinstance(labels[-1], str) else y
     if target is None or not np.isfinite(score).all():
         unknown = (np.nan,) * 3
-        return row | _named("bias", *unknown) | _named("calibration", *unknown)
-    row |= _named("bias", *_bias(score, target, codes, confidence_level))
-    return row | _named("calibration", *_calibration(score, target, codes, confidence_level, rng))
+        return row | named("bias", *unknown) | named("calibration", *unknown)
+    row |= named("bias", *bias(score, target, codes, confidence_level))
+    return row | named("calibration", *_calibration(score, target, codes, confidence_level, rng))
 
 
-def _named(what, value, low, high):
+def beyond_chance(y, verdict, level, codes, confidence_level, rng):
+    """Kappa and alpha of two raters with their ends; of many values alpha alone, by intervals."""
+    row, values = {}, np.unique(np.r_[y, verdict])
+    if values.size > MOST_LABELS:
+        found = _interval_alpha(y, verdict, codes, confidence_level)
+        return named("kappa", np.nan, np.nan, np.nan) | named("alpha", *found)
+    tables = _tables(y, verdict, values, codes)
+    for what, units in (("kappa", None), ("alpha", len(y))):
+
+        def statistic(tables, units=units):
+            return agreement.chance_corrected(tables, values, level, units)
+
+        ends = agreement.table_interval(tables, statistic, confidence_level, rng)
+        row |= named(what, statistic(tables.sum(axis=0)), *ends)
+    return row
+
+
+def named(what, value, low, high):
+    """A figure and the ends of its interval, by their names."""
     return {what: float(value), f"{what}_low": float(low), f"{what}_high": float(high)}
 
 
@@ -81,7 +84,7 @@ def _by_cluster(values, codes):
     return (float(part[0]) for part in (robust.mean, robust.variance, robust.df))
 
 
-def _share(hits, codes, confidence_level):
+def share(hits, codes, confidence_level):
     """A share with its Clopper-Pearson interval, at the rows that clusters are worth."""
     n, share = hits.size, float(hits.mean())
     effective = float(n)
@@ -99,7 +102,8 @@ def _share(hits, codes, confidence_level):
     return share, float(low), float(high)
 
 
-def _bias(score, y, codes, confidence_level):
+def bias(score, y, codes, confidence_level):
+    """Mean of score minus label with its interval."""
     difference = score - y
     if codes.max() + 1 == y.size and np.isin(np.r_[score, y], (0, 1)).all():
         only = np.sum(difference > 0), np.sum(difference < 0)
@@ -107,6 +111,17 @@ def _bias(score, y, codes, confidence_level):
     mean, variance, df = _by_cluster(difference, codes)
     error = np.sqrt(variance) if variance > 0 else np.nan
     return mean, *means.t_interval(mean, error, np.nan_to_num(df), confidence_level)
+
+
+def p_value(score, y, codes):
+    """That two means of the same rows are equal: McNemar's exact test, or t by clusters."""
+    difference = score - y
+    if codes.max() + 1 == y.size and np.isin(np.r_[score, y], (0, 1)).all():
+        return float(paired.mcnemar_exact(np.sum(difference > 0), np.sum(difference < 0)))
+    mean, variance, df = _by_cluster(difference, codes)
+    if not variance > 0:
+        return 1.0 if mean == 0 else np.nan
+    return float(2 * student_t.sf(abs(mean) / np.sqrt(variance), df))
 
 
 def _calibration(score, y, codes, confidence_level, rng):
@@ -131,10 +146,19 @@ def _slope(y, score):
     return np.mean((y - y.mean()) * (score - score.mean())) / spread if spread > 0 else np.nan
 
 
-def _interval_alpha(y, score):
-    between = np.mean((y - score) ** 2)
-    both = np.r_[y, score]
-    return 1 - between / (2 * both.var(ddof=1)) if both.var() > 0 else np.nan
+def _interval_alpha(y, score, codes, confidence_level):
+    """Krippendorff's alpha of two columns of numbers, with its ends by leaving out clusters."""
+    middle = (y.mean() + score.mean()) / 2
+    y, score = y - middle, score - middle
+    columns = (y - score) ** 2, y + score, y**2 + score**2, np.full(len(y), 2.0)
+    parts = np.array([np.bincount(codes, column) for column in columns])
+    total = parts.sum(axis=1, keepdims=True)
+    between, sums, squares, n = np.hstack([total, total - parts])
+    spread = squares - sums**2 / np.maximum(n, 1)
+    ratio = np.divide(between * (n - 1), n * spread, where=spread > 0, out=np.full(n.size, np.nan))
+    if codes.max() < 2:
+        return 1 - ratio[0], np.nan, np.nan
+    return 1 - ratio[0], *_jackknife_interval(1 - ratio[0], 1 - ratio[1:], confidence_level)
 
 
 def _jackknifed(statistic, y, score, codes, confidence_level):
@@ -215,7 +239,7 @@ def vote(truth, votes, codes, confidence_level):
     best = list(votes)[int(np.argmax((said == truth[:, None]).mean(axis=0)))]
     ways = {f"best judge ({best})": votes[best][full], "majority": said.mean(axis=1) > 0.5,
             "weighted vote": weighted}  # fmt: skip
-    found = {way: _share(v == truth, codes, confidence_level) for way, v in ways.items()}
+    found = {way: share(v == truth, codes, confidence_level) for way, v in ways.items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["value", "low", "high"])
     weights = agreement.linear_vote(said, truth)[0]
     return table, pd.Series(weights / np.abs(weights).sum(), index=list(votes))

@@ -9,12 +9,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import names_of, plain, require_columns
-from skbench._columns import with_winners
+from skbench._checks import names_of
 from skbench._random import as_generator
 from skbench._types import Level, Names, RandomState, Rows, checked
-from skbench.items.rows import as_frame
-from skbench.ppi import _figures
+from skbench.ppi import _figures, _labels, _versions
 from skbench.ppi._verdicts import has_enough_labels
 from skbench.ppi.chain_rule import ChainRulePPI
 from skbench.ppi.difference import ClassicalMean, PPIMean
@@ -49,6 +47,17 @@ class JudgeAgreement:
         the labels: value, low, high, method.
     confidence_level : float
         Of each interval.
+    changes : Series or None
+        Of the judge since its `previous` version, over the `n` answers that both judged
+        (`only_now` and `only_before` were judged by one): `flips`, the share of other verdicts,
+        and `flips_by_noise`, what repeats let expect; kappa and alpha of the two; `bias_change`,
+        of the mean verdict; over the `n_labels` with a label, `error_change` from `error_before`
+        to `error_now` (share of verdicts that are not people's; mean distance unless `level` is
+        nominal). With ends, and p-values.
+    noise : DataFrame or None
+        From repeated verdicts, by number of verdicts on each answer: `share` of noise in the
+        variance of the mean score, with its interval, `standard_error` of the mean, and how many
+        answers with one verdict an answer is worth (`answers_worth`).
     """
 
     table: pd.DataFrame
@@ -62,6 +71,8 @@ class JudgeAgreement:
     vote_weights: pd.Series | None
     corrected: pd.DataFrame  # or None, see above
     confidence_level: float
+    changes: pd.Series | None = None
+    noise: pd.DataFrame | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per judge: n_labels, agreement, and kappa, alpha, tpr, tnr, bias and
@@ -71,9 +82,11 @@ class JudgeAgreement:
     def sentences(self) -> list[str]:
         """The card in words."""
         low, high = self.effective_judges_interval
-        rests = f"All of this rests on {self.n_labels:,} human labels"
+        again = self.changes is not None or self.noise is not None
+        what = "Agreement with people" if again else "All of this"
+        rests = f"{what} rests on {self.n_labels:,} human labels"
         rests += f" in {self.n_clusters:,} clusters." if self.n_clusters < self.n_labels else "."
-        words = [rests]
+        words = [rests] if self.n_labels else []
         if len(self.table) > 1:
             words.append(
                 f"{len(self.table)} judges are worth {self.effective_judges:.1f} independent ones "
@@ -85,21 +98,28 @@ class JudgeAgreement:
             weights = ", ".join(f"{name} {w:.2f}" for name, w in self.vote_weights.items())
             words.append(f"Agreement with people: {', '.join(parts)}; weights: {weights}.")
         never = self.table.index[np.isnan(np.diag(self.error_correlation))]
-        if len(never):
+        if len(never) and self.n_labels:
             words.append(f"{', '.join(never)}: always right or always wrong given the label.")
+        judge = self.table.index[0]
+        if self.changes is not None:
+            words += _versions.change_in_words(judge, self.changes)
+        if self.noise is not None:
+            words += _versions.noise_in_words(judge, self.noise)
         return words
 
     def __repr__(self):
-        text = self.table.to_string(float_format=lambda x: f"{x:.3g}")
-        return "\n".join([text, *self.sentences()])
+        text = [self.table.to_string(float_format=lambda x: f"{x:.3g}")] if self.n_labels else []
+        return "\n".join([*text, *self.sentences()])
 
 
 @checked
 def judge_agreement(
     rows: Rows,
-    human: str = "human",
+    human: str | None = "human",
     judges: Names = ("judge",),
     *,
+    previous: str | None = None,
+    repeats: Names | None = None,
     event: object = None,
     level: Literal["nominal", "ordinal", "interval"] = "nominal",
     threshold: float = 0.5,
@@ -113,11 +133,17 @@ def judge_agreement(
     ----------
     rows : dataframe
         One row per answer, in any dataframe that narwhals reads. Not changed.
-    human : str, default="human"
-        Column of human labels, missing where there is none.
+    human : str or None, default="human"
+        Column of human labels, missing where there is none. None leaves people out: changes and
+        noise need none.
     judges : str or sequence of str, default=("judge",)
         Columns of the judges: labels as those of people, or scores from 0 to 1 where
         people say 0 or 1. Missing where a judge said nothing.
+    previous : str, default=None
+        Column of the verdicts of an earlier version of the one judge on the same answers.
+    repeats : str or sequence of str, default=None
+        Columns of further verdicts of the one judge on the same answers, asked as the first was.
+        Missing where it was not asked again.
     event : label, default=None
         What counts as positive, for labels other than 0 and 1: error rates, bias, vote and
         estimate are about it. Kappa and alpha stay about all labels.
@@ -141,7 +167,9 @@ def judge_agreement(
     ------
     ValueError
         For missing columns, fewer than five labels, labels that never vary, an event that
-        does not occur, and scores or labels that people do not use.
+        does not occur, scores or labels that people do not use, several judges beside `previous`
+        or `repeats`, fewer than five answers with two verdicts, and repeated words without an
+        event.
 
     Notes
     -----
@@ -154,6 +182,11 @@ def judge_agreement(
 
     Errors are taken given the human label: judges that err independently count in full.
 
+    Labels drop out of the change of bias between two versions: it is the change of the mean
+    verdict, over all answers that both judged. Verdicts 0 and 1 of independent answers are compared
+    by McNemar's exact test, others by t of the clusters. Noise: `skbench.stats.repeat_noise`.
+    Repeats reduce noise only, never bias.
+
     When not to use it: with labels of rows that were chosen for their verdicts.
 
     Examples
@@ -164,40 +197,90 @@ def judge_agreement(
     >>> card.effective_judges
     1.0
     """
-    judges = names_of(judges)
-    table = _read(rows, human, judges, cluster)
-    labeled = table[table[human].notna()].reset_index(drop=True)
-    y, labels = _human(labeled, human, event)
-    codes = np.arange(len(labeled))
-    if cluster is not None:
-        codes = pd.factorize(labeled[cluster])[0]
+    judges, repeats = names_of(judges), names_of(repeats)
+    again = ([] if previous is None else [previous]) + repeats
+    _check_versions(human, judges, again)
+    rows = _labels.read(rows, human, judges, cluster, again)
     rng = as_generator(random_state)
-    scores = {name: _scores(table[name], name, labels, event) for name in judges}
+    found = _without_people(judges)
+    if human is not None:
+        found = _beside_people(rows, human, judges, event, level, threshold, cluster,
+                               confidence_level, rng)  # fmt: skip
+    if again:
+        found |= _versions.asked_again(
+            rows, human, judges[0], previous, repeats, event, level, threshold,
+            _clusters(rows, cluster), confidence_level, rng,
+        )  # fmt: skip
+    return JudgeAgreement(**found, confidence_level=confidence_level)
+
+
+def _check_versions(human, judges, again):
+    """Refuse several judges beside columns of one, and verdicts with nothing beside them."""
+    if again and len(judges) > 1:
+        raise ValueError(
+            f"previous= and repeats= are about one judge, but judges={judges}. Call once for each."
+        )
+    if human is None and not again:
+        raise ValueError(
+            "human=None leaves nothing to compare the verdicts with. Pass previous= or repeats=."
+        )
+
+
+def _without_people(judges):
+    """What is known of judges without labels: nothing."""
+    names = [f"{name}{end}" for name in _figures.FIGURES for end in ("", "_low", "_high")]
+    index = pd.Index(judges, name="judge")
+    table = pd.DataFrame(np.nan, index, ["agreement", *names])
+    table.insert(0, "n_labels", 0)
+    return {
+        "table": table,
+        "n_labels": 0,
+        "n_clusters": 0,
+        "alpha": np.nan,
+        "error_correlation": pd.DataFrame(np.nan, judges, judges),
+        "effective_judges": np.nan,
+        "effective_judges_interval": (np.nan, np.nan),
+        "vote": None,
+        "vote_weights": None,
+        "corrected": None,
+    }
+
+
+def _beside_people(rows, human, judges, event, level, threshold, cluster, confidence_level, rng):
+    """Fields of the card that rest on people's labels."""
+    table = rows[rows[judges].notna().any(axis=1)]
+    labeled = table[table[human].notna()].reset_index(drop=True)
+    y, labels = _labels.human(labeled, human, event)
+    codes = _clusters(labeled, cluster)
+    scores = {name: _labels.scores(table[name], name, labels, event) for name in judges}
     found, verdicts = {}, {}
     for name in judges:
         score = scores[name][table[human].notna().to_numpy()]
-        verdicts[name] = _verdict(labeled[name], score, labels, event, threshold, name)
+        verdicts[name] = _labels.verdict(labeled[name], score, labels, event, threshold, name)
         found[name] = _figures.card(y, labels, score, verdicts[name], event, level, codes,
-                            confidence_level, rng, name)  # fmt: skip
+                                    confidence_level, rng, name)  # fmt: skip
     positive = _figures.positive(y, labels, event)
     votes = {name: _figures.positive(v, labels, event) for name, v in verdicts.items()}
     errors = _figures.errors(positive if positive is not None else y, y, votes, verdicts, labels)
     correlation, effective, ends = _figures.effective(errors, codes, confidence_level)
     vote, weights = _figures.vote(positive, votes, codes, confidence_level)
     all_ratings = np.column_stack([y, *verdicts.values()])
-    return JudgeAgreement(
-        table=pd.DataFrame.from_dict(found, orient="index").rename_axis("judge"),
-        n_labels=len(labeled),
-        n_clusters=int(codes.max()) + 1,
-        alpha=agreement.krippendorff_alpha(all_ratings, level),
-        error_correlation=pd.DataFrame(correlation, index=judges, columns=judges),
-        effective_judges=effective,
-        effective_judges_interval=ends,
-        vote=vote,
-        vote_weights=weights,
-        corrected=_corrected(table, human, labels, event, scores, cluster, confidence_level),
-        confidence_level=confidence_level,
-    )
+    return {
+        "table": pd.DataFrame.from_dict(found, orient="index").rename_axis("judge"),
+        "n_labels": len(labeled),
+        "n_clusters": int(codes.max()) + 1,
+        "alpha": agreement.krippendorff_alpha(all_ratings, level),
+        "error_correlation": pd.DataFrame(correlation, index=judges, columns=judges),
+        "effective_judges": effective,
+        "effective_judges_interval": ends,
+        "vote": vote,
+        "vote_weights": weights,
+        "corrected": _corrected(table, human, labels, event, scores, cluster, confidence_level),
+    }
+
+
+def _clusters(rows, cluster):
+    return np.arange(len(rows)) if cluster is None else pd.factorize(rows[cluster])[0]
 
 
 def mean_estimator(verdicts, y, discrete, cluster=None, by=None):
@@ -209,89 +292,11 @@ def mean_estimator(verdicts, y, discrete, cluster=None, by=None):
     return ChainRulePPI() if few else PPIMean()
 
 
-def _read(rows, human, judges, cluster):
-    """The columns as a pandas frame, without rows that no judge judged."""
-    wanted = list(dict.fromkeys([human, *judges, *([cluster] if cluster else [])]))
-    frame = with_winners(as_frame(rows, eager_only=True).to_pandas(), wanted)
-    require_columns(frame.columns, wanted, "rows")
-    if len(set(judges)) < len(judges) or human in judges:
-        raise ValueError(f"judges must be different columns, other than {human!r}, got {judges}.")
-    table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
-    if cluster is not None and table[cluster].isna().any():
-        raise ValueError(f"{int(table[cluster].isna().sum())} rows have no {cluster!r}.")
-    return table[table[judges].notna().any(axis=1)]
-
-
-def _refuse_numbers_as_text(labels, human):
-    if (
-        all(isinstance(x, str) for x in labels)
-        and np.isfinite(pd.to_numeric(labels, "coerce")).all()
-    ):
-        raise ValueError(
-            f"{human!r} holds numbers as text, such as {labels[0]!r}. Turn it and the judges into "
-            "numbers first, by astype(float)."
-        )
-
-
-def _human(labeled, human, event):
-    """Positions of the human labels among all of them (numbers: the numbers), and these."""
-    if len(labeled) < _figures.FEWEST_LABELS:
-        raise ValueError(
-            f"{len(labeled)} rows have a label in {human!r}, and fewer than "
-            f"{_figures.FEWEST_LABELS} say nothing of a judge. Have more labeled, chosen at random."
-        )
-    labels = sorted({plain(x) for x in labeled[human]}, key=lambda x: (isinstance(x, str), x))
-    _refuse_numbers_as_text(labels, human)
-    if len(labels) < 2:
-        raise ValueError(
-            f"All {len(labeled)} human labels in {human!r} are {plain(labels[0])!r}: labels "
-            "that never vary do not tell whether a judge sees the difference. Label rows of the "
-            "other kind."
-        )
-    if event is not None and event not in labels:
-        raise ValueError(f"event {event!r} is none of the human labels {labels[:10]}.")
-    if any(isinstance(x, str) for x in labels):
-        return labeled[human].map(labels.index).to_numpy(float), labels
-    return labeled[human].to_numpy(float), labels
-
-
-def _scores(column, name, labels, event):
-    """A judge's verdicts as numbers: its own, or 1 for the event; nan where there is none."""
-    missing = column.isna().to_numpy()
-    if event is not None:
-        return np.where(missing, np.nan, (column == event).to_numpy(dtype=float))
-    if any(isinstance(x, str) for x in column[~missing]):
-        return np.full(len(column), np.nan)
-    return _floats(column)
-
-
-def _floats(column):
-    return column.to_numpy(dtype=float, na_value=np.nan)
-
-
-def _verdict(column, score, labels, event, threshold, name):
-    """Labels that a judge gave, as positions or numbers like those of people."""
-    said = column[column.notna()]
-    words = any(isinstance(x, str) for x in labels)
-    strange = [x for x in said.unique() if plain(x) not in labels]
-    if not strange:
-        return _floats(column.map(labels.index, na_action="ignore") if words else column)
-    binary = labels == [0, 1] and not any(isinstance(x, str) for x in strange)
-    if binary and said.between(0, 1).all():
-        return np.where(np.isnan(score), np.nan, score >= threshold)
-    if words or len(labels) <= 2 or any(isinstance(x, str) for x in strange):
-        raise ValueError(
-            f"{name!r} says {plain(strange[0])!r}, which no person says. Map verdicts to the "
-            f"labels {labels[:10]}, or to scores from 0 to 1 where people say 0 or 1."
-        )
-    return _floats(column)
-
-
 def _corrected(table, human, labels, event, scores, cluster, confidence_level):
     """Mean label over all rows by judge and labels, with the methods there are for it."""
     if event is None and any(isinstance(x, str) for x in labels):
         return None
-    y = _scores(table[human], human, labels, event)
+    y = _labels.scores(table[human], human, labels, event)
     binary = event is not None or labels == [0, 1]
     found = {}
     for name, score in scores.items():

@@ -24,6 +24,7 @@ class Run(NamedTuple):
     about: tuple = ()  # further columns, as pairs of a name and a value
     arguments: tuple = ()  # of the topic, as pairs of a name and a value
     declared: tuple = ()  # fields that the log declares as labels, as pairs of a role and a field
+    graders: tuple = ()  # of scores: the beginning of a score's name, and its judge and prompt
 
 
 class Answer(NamedTuple):

@@ -45,9 +45,18 @@ def _cases(path, bad, notes):
     """Test cases and conversations of a test run."""
     run = document(path)
     run = run.get("testRunData", run)
+    run = run | {"graders": tuple(sorted(set(_graders(run))))}
     for key in ("testCases", "conversationalTestCases"):
         for number, case in enumerate(run.get(key) or [], start=1):
             yield f"{key} {number}", case, run
+
+
+def _graders(run):
+    """Each metric with the model that judges by it, as far as these are named."""
+    cases = [case for case in run.get("testCases") or [] if isinstance(case, dict)]
+    for metric in [metric for case in cases for metric in case.get("metricsData") or []]:
+        if isinstance(metric, dict) and isinstance(metric.get("evaluationModel"), str):
+            yield str(metric.get("name")), f"model {metric['evaluationModel']}"
 
 
 def _deepeval(case, run, path):
@@ -59,6 +68,7 @@ def _deepeval(case, run, path):
         str(case["name"]),
         {metric["name"]: metric.get("score") for metric in metrics if not metric.get("error")},
         digest=_digest(case["input"]) if "input" in case else None,  # a conversation has none
+        graders=run["graders"],
     )
 
 

@@ -21,6 +21,7 @@ def _mt_bench(record, head, path):
         {} if score == -1 else {"score": score},
         cluster=str(question),
         name=f"{path.as_posix()}/{judge}",
+        graders=(("score", f"model {judge!s}"),),
     )
 
 

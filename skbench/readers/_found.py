@@ -41,6 +41,8 @@ class ItemRows(NamedTuple):
         Rows without a score (blank, failed or refused), which `items` leaves out.
     doubts : list of str
         Notes on what may have been misread.
+    graders : dict
+        Topic -> model -> set of what logs declare of the judge of its scores, and of its prompt.
 
     Notes
     -----
@@ -59,6 +61,7 @@ class ItemRows(NamedTuple):
     groups: pd.DataFrame | None = None
     blank: pd.DataFrame | None = None
     doubts: list = []
+    graders: dict = {}
 
     @property
     def topics(self) -> list:

@@ -10,6 +10,8 @@ from skbench.readers._json import beginning, document, parse, value_at
 # Inspect's own scale, including partial credit and no answer.
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _LONGEST_INPUT = 5120  # letters of a text that a summary keeps
+# Options of a scorer that say what judges, and by which prompt.
+_OF_A_JUDGE = "model template instructions grade_pattern partial_credit".split()
 # What changes how answers are fetched, not what they are.
 _ERRANDS = frozenset("max_retries timeout attempt_timeout max_connections batch".split())
 
@@ -58,7 +60,22 @@ def _run(about):
         topic=str(about.get("task", "")).rsplit("/", 1)[-1],
         settings=repr(settings),
         arguments=tuple((k, repr(v)) for k, v in (about.get("task_args") or {}).items()),
+        graders=tuple(_graders(about)),
     )
+
+
+def _graders(about):
+    """The name of each scorer with a judge, and what the log declares of it."""
+    role = value_at(about, "model_roles.grader.model")
+    scorers = about.get("scorers")
+    for scorer in filter(None, scorers) if isinstance(scorers, list) else ():
+        name, options = str(scorer.get("name", "")).rsplit("/", 1)[-1], scorer.get("options") or {}
+        told = {key: options[key] for key in _OF_A_JUDGE if options.get(key)}
+        if name.startswith("model_graded"):
+            # Without any, a model judges its own answers.
+            told = {"model": role or about.get("model")} | told
+        if told:
+            yield name, ", ".join(f"{key} {value!s}" for key, value in sorted(told.items()))
 
 
 def _declared(value, key):

@@ -129,7 +129,18 @@ def _assembled(logs, options, notes):
             "wrong"
         )
     blank = items[missing].drop(columns="score")
-    return ItemRows(items[~missing].reset_index(drop=True), columns, notes, blank=blank)
+    items = items[~missing].reset_index(drop=True)
+    return ItemRows(items, columns, notes, blank=blank, graders=_graders(logs, names))
+
+
+def _graders(logs, names):
+    """Topic -> model -> what the logs declare of the judge of its scores."""
+    found = {}
+    for log, name in zip(logs, names, strict=True):
+        own = {words for scorer, words in log.run.graders if log.score_name.startswith(scorer)}
+        if own:
+            found.setdefault(log.run.topic, {}).setdefault(name, set()).update(own)
+    return found
 
 
 def _without_failed(logs, notes):

@@ -18,6 +18,9 @@ from skbench.report.terminal import in_one_line, save_picture, say, working
 @click.option("--model-a", help="Column of the first model of a vote.  [model_a]")
 @click.option("--model-b", help="Column of the second.  [model_b]")
 @click.option("--winner", help="Column of the winner.  [winner]")
+@click.option(
+    "--judge", help="Column of a judge's verdicts on all votes, of which people cast some."
+)
 @click.option("--cluster", help="Column of prompts or judges: votes of one are not independent.")
 @click.option("--covariates", type=Names(), help="Columns of numbers, a less b, that sway votes.")
 @click.option("--position", is_flag=True, help="The first model was shown first: correct for it.")
@@ -38,14 +41,18 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     winner_model_a, winner_model_b and winner_tie.
 
     Every model gets a rating with its interval and a set of ranks it may have. Ranks
-    and letters follow from the comparisons of all pairs at once.
+    and letters follow from the comparisons of all pairs at once. With --judge, the winner
+    may be blank where people did not vote: a judge that agrees with them narrows intervals.
     """
     named = {role: options.pop(role) for role in ("model_a", "model_b", "winner")}
+    judge = options["judge"]
     with in_one_line():
+        import numpy as np
+
         from skbench.comparison import BradleyTerry
         from skbench.items import roles
 
-        rows, models, outcome = _votes(file, cluster=cluster, **named)
+        rows, models, outcome = _votes(file, judge, cluster=cluster, **named)
         roles.check_exist(options["covariates"] or [], rows.columns, "covariates=")
         with working("ranking"):
             model = BradleyTerry(*models, **options)
@@ -56,19 +63,23 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
         frame = tables.model_rows(board)
         known = {
             "scale": scale,
-            "n_votes": len(rows),
+            "n_votes": int(np.isfinite(outcome).sum()),
             "may_be_best": [str(name) for name in board.rank_sets.best()],
             "remarks": board.remarks,
             "top_pair": frame["model"].tolist()[:2],
             "votes_needed": float(model.votes_needed(confidence_level).iloc[0, 1]),
             "covariates": model.coef_.reset_index(),
+            "judge": judge,
+            "n_verdicts": len(rows) if judge else 0,
+            "judge_power": model.lambda_,
+            "effective_votes": model.effective_sample_size_,
         }
         table = _table(board, frame, **known)
         show_estimates(form, table, board.estimate, "models", frame, **known)
 
 
-def _votes(file, **named):
-    """Rows with an outcome, the columns of both models, and the outcomes."""
+def _votes(file, judge, **named):
+    """Rows with an outcome or a verdict, the columns of both models, and the outcomes."""
     import numpy as np
 
     from skbench.items import roles, votes
@@ -76,29 +87,38 @@ def _votes(file, **named):
 
     def labels(names):
         usual = [name for role in votes.ROLES for name in roles.columns_of(role, names)]
-        return [*usual, *named.values()]
+        return [*usual, *named.values(), judge]
 
     table, read = load_table(file, labels)
     table = votes.in_one_layout(table)
     table.index += 1  # rows are counted from 1, as in other tables
     (*models, winner), found = votes.vote_columns(table, **named)
     outcome = votes.vote_outcomes(table[winner], *(table[name] for name in models))
-    used = np.isfinite(outcome) & (table[models[0]] != table[models[1]]).to_numpy(dtype=bool)
+    used, without = np.isfinite(outcome), "winner"
+    if judge is not None:
+        roles.check_exist([judge], table.columns, "judge=")
+        used, without = table[judge].notna().to_numpy(dtype=bool), f"verdict in {judge!r}"
+    used = used & (table[models[0]] != table[models[1]]).to_numpy(dtype=bool)
     judged = [name for name in roles.columns_of("prediction", table) if name != winner]
-    notes = [*read, *found, *(f"{name!r} is an LLM judge's: not used" for name in judged)]
+    unused = [name for name in judged if judge is None]
+    notes = [*read, *found, *(f"{name!r} is an LLM judge's: not used (--judge)" for name in unused)]
     if not used.all():
-        notes.append(f"{np.sum(~used)} votes without a winner, or with one model twice: left out")
+        notes.append(
+            f"{np.sum(~used)} votes without a {without}, or with one model twice: left out"
+        )
     for note in notes:
         say(note)
     return table[used], models, outcome[used]
 
 
-def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariates, **_):
+def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariates, **known):
     """The table for people: who is the best, and how many votes would decide it."""
     form = score_form(frame["value"])
     scores = {name: number(x, form) for name, x in frame.set_index("model")["value"].items()}
     table = board_table(board, frame, understanding.counted(n_votes, "vote"))
     notes = table.notes[1:]
+    if known["judge"] is not None:
+        notes = [_of_judge(n_votes, **known), *notes]
     if 0 < votes_needed < math.inf:
         more = f"About {votes_needed:,.0f} more votes between {' and '.join(top_pair)}"
         notes = [f"{more} decide it, if the true difference is the estimated one.", *notes]
@@ -107,3 +127,14 @@ def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariate
         notes.append(f"{row.covariate}: {value} in logits, standard error {error}.")
     head = [headline.best_in_words(may_be_best, scores), *table.head]
     return table._replace(head=head, notes=notes)
+
+
+def _of_judge(n_votes, judge, n_verdicts, judge_power, effective_votes, **_):
+    """What the judge adds, in a sentence."""
+    people = f"People's {understanding.counted(n_votes, 'vote')}"
+    if judge_power == 0:
+        return f"{people} alone: the verdicts in {judge!r} would make no rating more precise."
+    return (
+        f"{people} and {n_verdicts:,} verdicts in {judge!r} are as precise as "
+        f"{effective_votes:,.0f} votes of people."
+    )

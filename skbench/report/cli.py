@@ -18,6 +18,7 @@ COMMANDS = {
     "doctor": "Tell what is read in a file, before anything is computed.",
     "estimate": "Estimate every group of a file of results.",
     "gate": "Pass or fail new results against old ones.",
+    "items": "Audit items: wrong keys, duplicates, no use.",
     "judge": "Correct an autorater by a few human labels.",
     "leaderboard": "Rank the models of a file, with intervals and rank sets.",
     "metrics": "Compare accuracy, TPR, F1 or AUC between groups of rows.",
@@ -25,6 +26,7 @@ COMMANDS = {
     "plan": "Plan how many items a comparison of two models needs.",
     "report": "Report on files or folders of results.",
     "sequential": "Stop when enough: verdicts valid whenever one looks.",
+    "trend": "Test the trend of scores over the versions of a model.",
 }
 
 

@@ -2,12 +2,15 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from skbench.comparison import Leaderboard, ModelComparison, extremes
+from skbench.comparison.costs import cost_table, costs_of
 from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
+from skbench.comparison.tradeoffs import Tradeoff, both_level, tradeoff_of
 from skbench.containers import Draws, Estimate
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
@@ -46,6 +49,7 @@ class Findings:
     features: tuple = ()
     doubts: tuple = ()
     items: pd.DataFrame | None = None
+    tradeoff: Tradeoff | None = None
     extremes: Estimate | None = None
 
     def models(self):
@@ -67,7 +71,9 @@ class Findings:
         return table.assign(more_items=np.where(clear, 0.0, more))[_PAIR_COLUMNS]
 
 
-def find(read, by, known_range, confidence_level, missing, seed, past, features, equal_topics):
+def find(
+    read, by, known_range, confidence_level, missing, seed, past, features, equal_topics, cost=None
+):
     """What a report says of `ItemRows`, as `Findings`; `by` defines the groups.
 
     `equal_topics`: topics count equally in the ranking, as in `skbench leaderboard --topics`.
@@ -94,21 +100,16 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         direct, estimate, draws = _estimates(summary, seed, past, by, confidence_level)
         direct, estimate = (reading.within_scores(e, known_range) for e in (direct, estimate))
         worst = _extremes(draws, known_range, confidence_level)
-        if past is None:
-            table = reading.models_table(items, columns, known_range)
-            board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
-        else:
-            board = leaderboard_by_posterior(past.posterior(columns["by"]), confidence_level)
-        board = _described(board, past, known_range, unrelated)
-    groups = tables.group_rows(summary, direct, estimate, by).assign(worst_probability=np.nan)
-    if worst is not None:
-        chance = tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
-        groups = groups.drop(columns="worst_probability").merge(chance, "left")
+        ranked = _ranking(items, columns, known_range, missing, unrelated, past)
+        board, traded = ranked(confidence_level), None
+        if cost is not None:
+            both = ranked(both_level(confidence_level))
+            traded = _traded(read, columns, cost, both, confidence_level, unrelated)
     told = [one_line(warning.message) for warning in caught]
     units = units_in_doubt(items)
     beware = [units, *_beware(summary, board, unrelated, past), *told]
     return Findings(
-        groups=groups,
+        groups=_group_rows(summary, direct, estimate, by, worst),
         estimate=estimate,
         board=board,
         comparison=board.comparison,
@@ -123,8 +124,41 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
         doubts=tuple(filter(None, (units, *read.doubts))),
         items=None if unrelated else items[[*dict.fromkeys([*by, *read.key, "score"])]],
+        tradeoff=traded,
         extremes=None if worst is None else worst.estimate,
     )
+
+
+def _group_rows(summary, direct, estimate, by, worst):
+    """One row per group, with its probability of being the worst of its model."""
+    groups = tables.group_rows(summary, direct, estimate, by)
+    if worst is None:
+        return groups.assign(worst_probability=np.nan)
+    chance = tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
+    return groups.merge(chance, "left")
+
+
+def _ranking(items, columns, known_range, missing, unrelated, past):
+    """A function of the confidence level that ranks the models."""
+    if past is None:
+        table = reading.models_table(items, columns, known_range)
+        ranked = partial(leaderboard_of, table, missing=missing, unrelated=unrelated)
+    else:
+        ranked = partial(leaderboard_by_posterior, past.posterior(columns["by"]))
+
+    def described(level):
+        return _described(ranked(confidence_level=level), past, known_range, unrelated)
+
+    return described
+
+
+def _traded(read, columns, cost, board, confidence_level, unrelated):
+    """The `Tradeoff` of a column of costs, and the scores of a board at the level of both."""
+    names = {name: columns[name] for name in ("topic", "cluster")}
+    by = columns["by"] or []
+    costs = cost_table(read.items, cost, model="model", item="item", by=by, **names)
+    costs = costs_of(costs, board.estimate.confidence_level, unrelated)
+    return tradeoff_of(board, costs, (reading.score_name(read), cost), confidence_level)
 
 
 def _estimates(summary, seed, past, by, confidence_level):

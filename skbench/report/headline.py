@@ -30,6 +30,7 @@ def headline(findings):
         best_in_words(best, scores),
         *unlike_in_the_headline(findings.groups),
         *_settled(findings, best),
+        *([] if findings.tradeoff is None else findings.tradeoff.sentences()[:1]),
     ]
 
 

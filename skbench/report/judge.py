@@ -12,7 +12,7 @@ from skbench.report.terminal import in_one_line, working
 @click.command()
 @click.argument("file", type=Input())
 @click.option("--judge", required=True, help="Column of the autorater; several for --card.")
-@click.option("--human", required=True, help="Column of human labels, blank where there is none.")
+@click.option("--human", help="Column of human labels, blank where there is none.")
 @click.option("--by", type=Names(), help="Column(s) of groups: correct each by itself.")
 @click.option("--labels", type=Input(), help="A second file that has the human labels.")
 @click.option("--id", "ids", type=Names(), help="Column(s) by which to join it.")
@@ -20,6 +20,12 @@ from skbench.report.terminal import in_one_line, working
 @click.option("--event", help="The verdict and label that counts, where there are others than yes.")
 @click.option("--card", is_flag=True, help="How far judges agree with people; how many they are.")
 @click.option("--first", help="For --card: column that says who of two was shown first.")
+@click.option("--previous", help="Column of the verdicts of an earlier version of the judge.")
+@click.option(
+    "--repeats",
+    type=Names(),
+    help="Column(s) of repeated verdicts on the same answers, or the one that numbers them.",
+)
 @bounds_option
 @level_option
 @seed_option
@@ -35,18 +41,30 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
 
     With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
     (--judge a,b), how many independent ones they are worth, and their best vote.
+
+    With --previous: which verdicts a new version of the judge changes, and whether for
+    the better. With --repeats: how noisy its verdicts are. Neither needs --human.
     """
-    if card and bounds is not None:
-        raise click.UsageError("--bounds has no meaning with --card.")
-    if not card and first is not None:
+    again = {"--previous": columns["previous"], "--repeats": columns["repeats"]}
+    again = [name for name, given in again.items() if given is not None]
+    if columns["human"] is None and not again:
+        raise click.UsageError("Missing option '--human'.")
+    if bounds is not None and (card or again):
+        raise click.UsageError(f"--bounds has no meaning with {['--card', *again][-1]}.")
+    if not (card or again) and first is not None:
         raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")
+    if columns["labels"] is not None and columns["human"] is None:
+        raise click.UsageError("--labels needs --human, their column.")
     with in_one_line():
-        if card:
+        if card or again:
             names = Names().convert(columns["judge"], None, None)
+            if again and len(names) > 1:
+                raise click.UsageError(f"{again[0]} goes with one --judge, got {', '.join(names)}.")
             columns["first"] = first
             return card_of.show_card(file, names, columns, confidence_level, seed, form)
+        columns.pop("previous"), columns.pop("repeats")
         data = labeled_rows.read_judged(file, **columns)
         judging.warn_of_units(data, columns)
         bounds = judging.known_bounds(data, bounds)

@@ -82,7 +82,8 @@ def read_columns(file, judges, human, others=(), labels=None, ids=None):
     """
     texts = [name for name in (*others, *(ids or [])) if name is not None]
     if labels is None:
-        return _load(file, [human, *judges, *texts], texts)
+        people = [] if human is None else [human]
+        return _load(file, [*people, *judges, *texts], texts)
     return _with_labels(_load(file, [*judges, *texts], texts), file, labels, ids, human)
 
 
@@ -147,11 +148,42 @@ def with_guessed_cluster(table, by):
     return table, None
 
 
+def one_row_per_answer(table, judge, attempt, given_once):
+    """Verdicts given again in rows below each other as columns, and the names of the further ones.
+
+    An answer is known by its model, topic and item; `attempt` numbers the verdicts on it. Columns
+    that are `given_once` have one value for each.
+    """
+    roles, notes = find_roles(table.columns, {}, guess=("model", "topic", "item"))
+    if "item" not in roles:
+        raise DataError(
+            f"--repeats {attempt} numbers verdicts on one answer, but no column names the answers: "
+            "add one, such as 'item', or give a column for each verdict."
+        )
+    key = [name for names in roles.values() for name in names]
+    answer = pd.Series(_one_text(table, key), table.index)
+    if table.assign(**{_GUESSED: answer}).duplicated([_GUESSED, attempt]).any():
+        raise DataError(f"--repeats {attempt}: some verdicts on an answer have the same number.")
+    for name in given_once:
+        if (table.groupby(answer)[name].nunique() > 1).any():
+            raise DataError(f"--repeats {attempt}: some answers have several values of {name!r}.")
+    said = table[table[judge].notna()].sort_values(attempt, kind="stable")
+    place = said.groupby(answer).cumcount()
+    wide = said.set_index([answer.loc[said.index], place])[judge].unstack()
+    again = [f"{judge} ({i + 1})" for i in wide.columns[1:]]
+    say(f"repeats: up to {wide.shape[1]} verdicts on each of {len(wide)} answers, known by "
+        f"{', '.join(key)}")  # fmt: skip
+    for note in notes:
+        say(note)
+    verdicts = wide.set_axis([judge, *again], axis=1)
+    return table.groupby(answer).first().drop(columns=judge).join(verdicts), again
+
+
 def say_silent(table, judge, human):
     """Say how many rows have no verdict."""
     silent = table[judge].isna()
     if silent.any():
-        with_label = int(table.loc[silent, human].notna().sum())
+        with_label = 0 if human is None else int(table.loc[silent, human].notna().sum())
         lost = f", {with_label} of them with a human label" if with_label else ""
         say(f"{int(silent.sum())} of {len(table)} rows have no {judge}: left out{lost}")
 

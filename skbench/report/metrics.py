@@ -16,7 +16,9 @@ _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 @click.argument("file", type=Input())
 @click.option("--truth", help="Column of true labels.")
 @click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
-@click.option("--by", type=Names(), help="Column(s) of groups; several are crossed.")
+@click.option(
+    "--by", type=Names(), multiple=True, help="Column(s) of groups, crossed. Repeat to separate."
+)
 @click.option(
     "--metric", type=_METRICS, multiple=True, default=["accuracy"], help="One or more.  [accuracy]"
 )
@@ -30,10 +32,11 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
 
     FILE is CSV, TSV, JSON Lines or Parquet with one row per prediction: a column of true labels
     (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; for auc y_prob,
-    y_score, ...), and columns of groups. Estimates borrow from the other groups.
+    y_score, ...), and columns of groups. --by sex,age compares women above 45 and others;
+    --by sex --by age compares the sexes, and the ages. Estimates borrow from the other groups.
     """
-    if plot is not None and len(set(metric)) > 1:
-        raise click.UsageError("--plot takes one metric.")
+    if plot is not None and (len(set(metric)) > 1 or len(by) > 1):
+        raise click.UsageError("--plot takes one --metric and one --by.")
     with in_one_line():
         with working("estimating"):
             columns, settings = (truth, prediction, by), (positive, confidence_level, seed)

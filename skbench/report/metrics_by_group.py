@@ -24,12 +24,16 @@ _MOST_NAMED = 3  # columns that are offered
 
 
 def compared(file, metrics, columns, positive, level, seed):
-    """`Compared` groups for each metric; `columns` of truth, prediction, groups: None to find."""
-    table, notes = load_table(file, lambda names: columns[2] or [])
+    """`Compared` groups for each metric and grouping; `columns` of truth, prediction, groupings."""
+    *labels, groupings = columns
+    table, notes = load_table(file, lambda names: [name for by in groupings for name in by])
     for note in notes:
         say(note)
-    summaries = {metric: _summary(table, metric, columns, positive) for metric in metrics}
-    return [Compared(metric, summary, level, seed) for metric, summary in summaries.items()]
+    found = []
+    for by in groupings or [None]:
+        summaries = {one: _summary(table, one, (*labels, by), positive) for one in metrics}
+        found += [Compared(metric, summary, level, seed) for metric, summary in summaries.items()]
+    return found
 
 
 def _summary(table, metric, columns, positive):
@@ -71,7 +75,9 @@ class Compared:
     """Direct and shrunken estimates of a metric in every group, and the extremes, 0 to 1."""
 
     def __init__(self, metric, summary, level, seed):
-        self.metric, self.summary = metric, summary
+        self.metric, self.by = metric, ",".join(map(str, summary.X))
+        self.sizes, self.summary = summary.n, summary.dropna()
+        self.names, summary = tables.joined(summary.labels.to_frame()), self.summary
         self.direct = DirectEstimator().fit(**summary.fit_args).estimate(level).within(0, 1)
         model = reading.recommended(seed, by=()).fit(**summary.fit_args)
         self.estimate = model.estimate(level).within(0, 1)
@@ -86,20 +92,23 @@ class Compared:
         self.p_value = equality_p_value(z, summary.n, np.random.default_rng(seed), sigma2)
 
     def group_rows(self):
-        """One row per group."""
+        """One row per group, those where the metric is unknown with n = 0."""
         by = range(self.summary.labels.nlevels)  # in place of names, which might be roles
-        rows = tables.group_rows(self.summary, self.direct, self.estimate, by).assign(
-            model=self.metric,
-            worst_probability=self.extremes.worst_probability.to_numpy(),
-            method=self.estimate.method,
-            guarantee=self.estimate.guarantee,
-        )
-        return rows.rename(columns={"model": "metric", "topic": "group"})
+        rows = tables.group_rows(self.summary, self.direct, self.estimate, by)
+        rows = rows.drop(columns=["model", "topic", "n"]).set_axis(np.flatnonzero(self.sizes))
+        rows["worst_probability"] = self.extremes.worst_probability.to_numpy()
+        names = pd.DataFrame({"group": self.names, "n": self.sizes})
+        about = {"method": self.estimate.method, "guarantee": self.estimate.guarantee}
+        return self._named(names.join(rows).assign(**about))
 
     def extreme_rows(self):
         """One row per extreme: worst, best, gap and ratio."""
         rows = self.extremes.to_frame().assign(p_value_of_equal_groups=self.p_value)
-        return pd.concat({self.metric: rows}, names=["metric"]).reset_index()
+        return self._named(rows.reset_index())
+
+    def _named(self, rows):
+        """Rows after the metric and the columns of the groups."""
+        return pd.DataFrame({"metric": self.metric, "by": self.by}, rows.index).join(rows)
 
     def sentence(self):
         """Whether the groups differ, the worst one, and the gap between the worst and the best."""
@@ -113,9 +122,9 @@ class Compared:
             verdict = "may all be equal"
             gap, ratio = f"at most {ends.high['gap']}", f"at least {ends.low['ratio']}"
         return (
-            f"{self.metric}: the groups {verdict} (p = {self.p_value:.4f}). The worst, most "
-            f"likely {names}, is at {worst}; the gap to the best is {gap}, and the lowest is "
-            f"{ratio} times the highest."
+            f"{self.metric} by {self.by}: the groups {verdict} (p = {self.p_value:.4f}). The "
+            f"worst, most likely {names}, is at {worst}; the gap to the best is {gap}, and the "
+            f"lowest is {ratio} times the highest."
         )
 
 
@@ -129,12 +138,13 @@ def table_of(found, groups):
     """The table for people, conclusions first."""
     promises = [tables.method_and_promise(one.estimate) for one in found]
     direct = [tables.compared_with(one.direct) for one in found]
+    several = [name for name in ("metric", "by") if groups[name].nunique() > 1]
     return tables.group_table(
         groups,
         (*tables.DIRECT, *tables.ESTIMATES, ("worst", "worst_probability")),
-        labels=("metric", "group") if len(found) > 1 else ("group",),
+        labels=(*several, "group"),
         head=dict.fromkeys([*(one.sentence() for one in found), *promises, *direct]),
         promise=promises[0],
         notes=["worst: probability of being the worst group."],
-        nests="metric" if len(found) > 1 else "",
+        nests=several[0] if several else "",
     )

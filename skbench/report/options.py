@@ -164,7 +164,7 @@ SEEDS = click.IntRange(0, 2**63 - 1)
 seed_option = number_option("--seed", None, SEEDS, 0)
 _PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).", suffixes=_PICTURES)
-_MISSING = choice_option(
+missing_option = choice_option(
     "--missing",
     "What an item is that a model did not answer: not asked, wrong, or an error.",
     "drop",
@@ -199,7 +199,7 @@ def _adding(*options):
 
 reading_options = _adding(*_READING)
 past_options = _adding(*_PAST)
-model_options = _adding(*_READING, bounds_option, level_option, _MISSING, *_PAST)
+model_options = _adding(*_READING, bounds_option, level_option, missing_option, *_PAST)
 
 
 class Rows(click.ParamType):

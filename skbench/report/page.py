@@ -13,7 +13,7 @@ from skbench.report import items_page, tables
 from skbench.report.formats import as_csv
 from skbench.report.headline import facts, headline
 from skbench.report.paths import check_beside
-from skbench.report.sections import GROUP_COLUMNS, ranking, worst_sentences
+from skbench.report.sections import GROUP_COLUMNS, ranking, score_and_cost, worst_sentences
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, say
 
@@ -89,6 +89,8 @@ def _parts(findings, all_pairs, most):
         "pairs": _pair_table(pairs, form),
         "groups": tables.group_table(groups, GROUP_COLUMNS, ("topic", "model")),
     }
+    if findings.tradeoff is not None:
+        shown["tradeoff"] = score_and_cost(findings)
     return {
         "findings": findings,
         "facts": facts,

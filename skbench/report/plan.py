@@ -51,6 +51,11 @@ _SIGNED = Share(-1, 1, closed=True)
     "--half-width", "With --past: of a new model's interval.  [default: 0.02]", _POSITIVE
 )
 @number_option("--choose", "With --past: items to choose for it.")
+@click.option(
+    "--chances",
+    type=click.Choice(["informative", "equal"]),
+    help="Items of uncertain outcome are chosen more often, or all alike.  [informative]",
+)
 @file_option("--output", "With --choose: CSV file to write them to.", suffixes=("", ".csv"))
 @number_option("--seed", "With --past: of the items.  [default: 0]", SEEDS)
 @form_option("json")
@@ -69,12 +74,14 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     skbench plan --past logs/ --half-width 0.02 --choose 200 --output items.csv
     """
     guesses = {name: options.pop(name) for name in _GUESSES}
-    new = {name: options.pop(name) for name in ("half_width", "choose", "output", "seed")}
+    new = {
+        name: options.pop(name) for name in ("half_width", "choose", "chances", "output", "seed")
+    }
     earlier = options.pop("past"), options.pop("bank")
     if pasts.check_past(*earlier):
         others = {"FILE": file, "--effect": effect, "--items": items, "--repeats": repeats}
         others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
-        plan_bank.check_usage(others, new["choose"], new["output"])
+        plan_bank.check_usage(others, new["choose"], new["output"], new["chances"])
         new |= {"half_width": new["half_width"] or 0.02, "seed": new["seed"] or 0}
         return plan_bank.plan_with_bank(*earlier, options, **new, level=confidence_level, form=form)
     for name in (name for name, value in new.items() if value is not None):

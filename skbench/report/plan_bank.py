@@ -3,6 +3,7 @@
 import click
 
 from skbench._files import write_whole
+from skbench.items.rows import CHANCE
 from skbench.report.formats import quoted, show
 from skbench.report.past import read_bank
 from skbench.report.table import Column, Table
@@ -11,15 +12,17 @@ from skbench.report.terminal import in_one_line, say, working
 _LEVELS = ("model", "topic")
 
 
-def check_usage(others, choose, output):
+def check_usage(others, choose, output, chances):
     """Refuse what has no meaning with earlier models, and a choice without a file."""
     for name in (name for name, value in others.items() if value is not None):
         raise click.UsageError(f"{name} has no meaning with --past or --bank.")
     if (choose is None) != (output is None):
         raise click.UsageError("--choose and --output go together.")
+    if chances is not None and choose is None:
+        raise click.UsageError("--chances needs --choose.")
 
 
-def plan_with_bank(paths, file, roles, half_width, choose, output, seed, level, form):
+def plan_with_bank(paths, file, roles, half_width, choose, chances, output, seed, level, form):
     """Print the numbers of items that are needed, and write those that were chosen."""
     from skbench.bank import choose_items, items_needed
 
@@ -29,9 +32,12 @@ def plan_with_bank(paths, file, roles, half_width, choose, output, seed, level, 
             how = {"confidence_level": level, "random_state": seed}
             needed = {name: items_needed(bank, half_width, name, **how) for name in _LEVELS}
         if choose is not None:
-            chosen = choose_items(bank, choose, random_state=seed)
+            chances = chances or "informative"
+            chosen = choose_items(bank, choose, chances=chances, random_state=seed)
             write_whole(output, quoted(chosen))
             say(f"{len(chosen)} items to ask: {output}")
+            if chances != "equal":
+                say(f"keep the column {CHANCE} with the answers: --past and --bank use it")
         table = _table(bank, needed, half_width, level)
         show(form, table, _document(bank, needed, half_width))
 

@@ -8,9 +8,17 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within, listed, refuse_unknown_topics
+from skbench._undecided import Undecided
 from skbench._warnings import warn
 from skbench.items import ranges
-from skbench.items.roles import check_exist, check_model, column_like, columns_of, field
+from skbench.items.roles import (
+    check_exist,
+    check_model,
+    column_like,
+    columns_of,
+    cost_columns,
+    field,
+)
 from skbench.items.rows import group_labels, joined
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
@@ -79,7 +87,8 @@ def _with_repeats_averaged(rows):
     say("repeats: averaged, item by item, since clusters hold several items")
     items = rows.items.drop(columns="repeat", errors="ignore")
     keys = answer_key(rows)
-    how = {name: "mean" if name == "score" else "first" for name in items if name not in keys}
+    means = ["score", *cost_columns(items)]
+    how = {name: "mean" if name in means else "first" for name in items if name not in keys}
     items = items.groupby(keys, sort=False, as_index=False).agg(how)[list(items)]
     return rows._replace(items=items)
 
@@ -343,6 +352,16 @@ def find_features(rows, by, asked, population=None):
         say(f"not used: {', '.join(unused)} (--features)")
     check_exist(names, free, "features=")
     return names or None
+
+
+def check_cost(cost, items):
+    """Refuse a name that is no column of costs; without a name, say which may be meant."""
+    free = items[other_columns(items)]
+    if cost:
+        return check_exist([cost], free, "cost=")
+    found = cost_columns(free) or list(free.select_dtypes("number"))
+    told = f"Costs may be in {listed(found)}." if found else "No column holds costs."
+    raise Undecided(f"{told} Pass cost=COLUMN.", [{"cost": name} for name in found[:3]])
 
 
 def other_columns(items):

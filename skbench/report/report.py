@@ -21,6 +21,7 @@ from skbench.report.options import (
 from skbench.report.paths import Input, file_option
 from skbench.report.terminal import DataError, in_one_line, say, say_now, working
 
+UNNAMED = ""  # --cost without a column
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 
@@ -38,6 +39,12 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
 @form_option("json", "markdown", "latex")
 @click.option(
+    "--cost",
+    is_flag=False,
+    flag_value=UNNAMED,
+    help="Column of costs (tokens, seconds, money): who is worth it. Without COLUMN: lists some.",
+)
+@click.option(
     "--fail-under",
     type=Share(),
     metavar="SCORE",
@@ -46,7 +53,7 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @click.option(
     "--fail-if-worse-than", metavar="MODEL", help="Exit with 3 if another model is clearly worse."
 )
-def report(paths, by, bounds, confidence_level, missing, seed, form, **options):
+def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **options):
     """Report on the results in PATHS: files or folders that a harness wrote.
 
     Prints what was read, the conclusion in a few sentences, the ranking with the
@@ -64,16 +71,18 @@ def report(paths, by, bounds, confidence_level, missing, seed, form, **options):
     files = {name: options.pop(name) for name in ("html", "summary")}
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
-        rows_read, topics = _read(paths, by, options, missing)
+        rows_read, topics = _read(paths, by, options, missing, cost)
         known_range = reading.score_range(rows_read, bounds)
         groups = ["model", *topics]
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options, known_range)
-            features = None if past is not None else reading.find_features(rows_read, groups, asked)
+            features = (
+                None if past is not None else reading.find_features(rows_read, groups, asked, cost)
+            )
             from skbench.report.findings import find
 
             settings = confidence_level, missing, seed, past, features
-            findings = find(rows_read, groups, known_range, *settings, equal_topics=bool(by))
+            findings = find(rows_read, groups, known_range, *settings, bool(by), cost)
         reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
@@ -91,7 +100,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, form, **options):
         sys.exit(THRESHOLD)
 
 
-def _read(paths, by, roles, missing):
+def _read(paths, by, roles, missing, cost):
     """Item rows as read, and the columns that make up the topic."""
     from skbench.readers.group_results import unfolded
 
@@ -99,6 +108,8 @@ def _read(paths, by, roles, missing):
     rows = reading.read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
     rows = unfolded(rows)
     items = rows.items
+    if cost is not None:
+        reading.check_cost(cost, items)
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = range(len(items))

@@ -10,6 +10,7 @@ from skbench._files import append_whole
 from skbench._numbers import number, score_form
 from skbench._printed import NUMBERS
 from skbench.comparison.extremes import likely_in_words
+from skbench.comparison.tradeoffs import cost_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline
 from skbench.report.table import Column, Table
@@ -41,6 +42,9 @@ def sections(findings, with_bars=False, n_pairs=None):
     if len(findings.board) > 1:
         lead, *sentences = pair_sentences(findings, n_pairs)
         yield Section("Pairs", lead, sentences=sentences)
+    if findings.tradeoff is not None:
+        lead, *sentences = findings.tradeoff.sentences()
+        yield Section("Score and cost", lead, score_and_cost(findings), sentences)
     if findings.extremes is not None:
         lead, *sentences = worst_sentences(findings, n_pairs)
         yield Section("Worst topics", lead, sentences=sentences)
@@ -82,8 +86,7 @@ def write_summary(path, findings, about, verdicts):
 
 def as_latex_report(findings):
     """The tables of the ranking and of the groups, for the package booktabs."""
-    board, groups = (s.table for s in sections(findings) if s.table is not None)
-    return f"{as_latex(board)}\n\n{as_latex(groups)}"
+    return "\n\n".join(as_latex(s.table) for s in sections(findings) if s.table is not None)
 
 
 def _head(findings, about, verdicts):
@@ -124,6 +127,27 @@ def ranking(findings):
         notes = [f"Ranks hold for all models at once ({level}). May be the best: {best}."]
         notes += board.remarks
     return Table(columns, promise=tables.method_and_promise(board.estimate), notes=notes)
+
+
+def score_and_cost(findings):
+    """Models with score, cost, and whether they may be on the frontier."""
+    found = findings.tradeoff
+    table, form = found.to_frame(), score_form(found.score.value)
+    verdict = [
+        "may be on the frontier" if row.may_be_on_frontier else f"dominated by {row.dominated_by}"
+        for row in table.itertuples()
+    ]
+    parts = [("score", form), ("cost", cost_in_words)]
+    columns = [Column("model", list(table.index))]
+    for name, own in parts:
+        headings = {name: name, f"{name}_low": "low", f"{name}_high": "high"}
+        columns += [Column(text, table[x], own) for x, text in headings.items()]
+    level = f"{100 * found.confidence_level:g}%"
+    promise = (
+        f"Cost is {found.cost_name}, per item. Score and cost of a model lie in their intervals "
+        f"together ({level}); what is dominated is so for all models at once ({level})"
+    )
+    return Table([*columns, Column("verdict", verdict)], promise=promise, notes=found.remarks)
 
 
 def _groups(findings, with_bars):
@@ -254,7 +278,20 @@ def document(findings, about, verdicts):
         "groups": findings.groups,
         "models": findings.models(),
         "pairs": findings.pairs(),
+        "tradeoff": None if findings.tradeoff is None else _traded(findings.tradeoff),
         "extremes": extreme_rows(findings),
         "warnings": findings.warnings,
         "thresholds": [verdict._asdict() for verdict in verdicts],
+    }
+
+
+def _traded(found):
+    """Scores and costs for JSON."""
+    return {
+        "cost": found.cost_name,
+        "method": found.cost.method,
+        "guarantee": found.cost.guarantee,
+        "sentences": found.sentences(),
+        "remarks": found.remarks,
+        "models": tables.labeled_rows(found.to_frame().rename_axis("model")),
     }

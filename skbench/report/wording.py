@@ -96,11 +96,9 @@ def as_typed(option, value):
     flag = max(option.opts, key=len)
     if option.is_flag or value is ...:
         return [flag]
-    if isinstance(value, tuple) and option.multiple:
-        return [word for one in value for word in (flag, str(one))]
-    if isinstance(value, tuple):
-        return [flag, *map(str, value)]
-    return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+    several = value if isinstance(value, tuple) else (value,)
+    words = [",".join(map(str, one)) if isinstance(one, list) else str(one) for one in several]
+    return [part for one in words for part in (flag, one)] if option.multiple else [flag, *words]
 
 
 def _is_refused(value, kind):

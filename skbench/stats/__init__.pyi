@@ -33,6 +33,7 @@ from skbench.stats.intervals import (
 )
 from skbench.stats.item_response import (
     assisted as assisted,
+    audit as audit,
     easiness as easiness,
     sampling as sampling,
     unit_level as unit_level,
@@ -47,12 +48,14 @@ from skbench.stats.ppi import (
 )
 from skbench.stats.ranking import (
     bradley_terry as bradley_terry,
+    frontier as frontier,
     kemeny as kemeny,
     multiplicity as multiplicity,
     noninferiority as noninferiority,
     power as power,
     rank_scores as rank_scores,
     rank_sets as rank_sets,
+    trend as trend,
 )
 from skbench.stats.resampling import (
     beta_binomial as beta_binomial,

@@ -14,6 +14,7 @@ from skbench.items.rows import (
     collected,
     group_labels,
     opened,
+    warn_of_chances,
     with_item_key,
 )
 from skbench.stats.intervals import means
@@ -91,6 +92,7 @@ def betting_estimate(
     names = frame.collect_schema().names()
     require_columns(names, [*by, score])
     frame = checked_scores(frame, by, score)
+    warn_of_chances(frame, by)
     if item in names and item not in by:
         check_single_answers(frame, by, score, model if model in names else None, key)
     rows = collected(frame.select([*by, SCORE]), [*by, SCORE])

@@ -20,6 +20,7 @@ from skbench.items.rows import (
     kinds_of_features,
     opened,
     refuse_lists,
+    warn_of_chances,
     with_item_key,
 )
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
@@ -156,6 +157,7 @@ def summarize_items(
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
     refuse_lists(frame, [name for name in (*by, *key, cluster) if name in names])
+    warn_of_chances(frame, by)
     numbers, texts = _numbers_and_texts(frame, columns, by)
 
     units = cluster and (key if cluster == item else [cluster])

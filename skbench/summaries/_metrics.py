@@ -24,6 +24,7 @@ from skbench.containers import GroupSummary, Sampling
 from skbench.items.rows import as_frame, refuse_lists, refuse_missing
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
+from skbench.stats.intervals.moderated import VarianceNoise
 
 # Rows that count, and which of them are right; from positives in truth and in prediction.
 _COUNTED = {
@@ -32,6 +33,8 @@ _COUNTED = {
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
+# Moderated by 20 degrees of freedom: own variances follow the errors of the estimates.
+_CONTINUOUS = Sampling("continuous", variance_noise=VarianceNoise(20, 1), bounds=(0, 1))
 
 
 @checked
@@ -66,8 +69,8 @@ def group_metrics(
     GroupSummary
         Groups in sorted order. `n` is the number of rows that the metric rests on: all rows, the
         positive ones (tpr), the negative ones (fpr), those predicted positive (precision) or those
-        positive in truth or prediction (f1). `X` holds the columns of `by`, so that crossed groups
-        borrow from those they share a column with.
+        positive in truth or prediction (f1). Where it is 0, the metric is nan. `X` holds the
+        columns of `by`, so that crossed groups borrow from those they share a column with.
 
     Raises
     ------
@@ -79,15 +82,18 @@ def group_metrics(
     Warns
     -----
     UserWarning
-        Names groups that are left out because the metric is 0 / 0 there.
+        Names the groups where the metric is 0 / 0. Estimators refuse nan: pass them ``g.dropna()``;
+        ``predict`` gives the prior means of the other groups.
 
     Notes
     -----
     Values are those of scikit-learn's functions, group by group. Accuracy, tpr, fpr and precision
     are shares, with ``outcome="binomial"``: Wilson intervals, and counts for `MixedModel`. F1 and
     AUC are "continuous" with bounds 0 and 1; their variances (`skbench.stats.classification`) are
-    never 0, however few rows there are. `n_independent` of "auc" is the degrees of freedom of the
-    variance plus 1. Means of normal models may lie beyond 0 or 1: ``estimate.within(0, 1)``.
+    never 0, however few rows there are. Groups with extreme values have the smallest variances, so
+    estimators that borrow draw these to the pooled variance (test_all_intervals_cover).
+    `n_independent` of "auc" is the degrees of freedom of the variance plus 1. Means of normal
+    models may lie beyond 0 or 1: ``estimate.within(0, 1)``.
 
     When not to use it: for rows that depend on each other, such as several of one person
     (`summarize_items` takes clusters); for many models on the same rows, whose errors are
@@ -123,10 +129,11 @@ def group_metrics(
         raise ValueError(f"{text}: there is nothing to estimate.")
     if unknown.any():
         named = listed(labels[unknown], most=10)
-        warn(f"{text}, which are left out: {named}.")
-    labels = labels[~unknown]
-    sampling = Sampling("continuous", bounds=(0, 1)) if metric in ("f1", "auc") else Sampling()
-    return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers[~unknown])
+        warn(f"{text}, and unknown there: {named}.")
+        numbers["sigma2"] = numbers["sigma2"].mask(unknown)
+        numbers["n"] *= ~unknown
+    sampling = _CONTINUOUS if metric in ("f1", "auc") else Sampling()
+    return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers)
 
 
 def _grouped(by):
@@ -188,9 +195,11 @@ def _refuse_unlike(y_true, y_pred):
                 "Spell them alike, or code them as numbers if they are different labels."
             )
     words = all(isinstance(label, str) for label in labels)
-    for label in predicted:
-        is_score = isinstance(label, float) and label % 1 != 0
-        if label not in labels and (is_score or isinstance(label, str) != words):
+    unknown = [label for label in predicted if label not in labels]
+    mostly = len(labels) == 2 and not words and y_pred.isin(unknown).mean() > 0.5
+    for label in unknown:
+        is_score = mostly or (isinstance(label, float) and label % 1 != 0)
+        if is_score or isinstance(label, str) != words:
             raise ValueError(
                 f"Predictions such as {label!r} can equal no true label, such as "
                 f"{plain(y_true[0])!r}. Code both alike, or pass metric='auc' for scores."

@@ -48,13 +48,6 @@ def test_folds_are_balanced(rows, n_splits):
     assert np.ptp(sizes) <= 1
 
 
-def test_just_enough_labels():
-    y = np.full(40, np.nan)
-    y[[3, 9, 33]] = 1
-    labels = [np.sum(~np.isnan(y[test])) for _, test in LabeledKFold(3).split(y[:, None], y)]
-    assert labels == [1, 1, 1]
-
-
 def test_seed_reproduces_and_matters(rows):
     X, y, _ = rows
 

@@ -1,11 +1,6 @@
 """Repetitions kept by `joblib.Memory`: an interrupted study goes on, and nothing is mixed up."""
 
-import os
-import signal
-import subprocess
-import sys
 import threading
-import time
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,9 +25,7 @@ from skbench import (
 from skbench.assessment import Candidate, _repetition, _study
 from skbench.assessment._repetition import key_of
 
-ROOT = Path(__file__).parents[2]
 DATA = make_items(n_models=2, n_topics=6, n_items=50, random_state=0)
-N_REPEATS = 120
 
 
 class Counted(BaseEstimator):
@@ -217,58 +210,3 @@ def test_what_cannot_be_compared_is_refused(tmp_path, log):
             run(log, tmp_path, more={"other": estimator})
     with pytest.raises(ValueError, match="random_state"):
         run(log, tmp_path, random_state=None)
-
-
-# Kills
-
-
-def long_study(path, n_jobs):
-    estimators = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2)}
-    study = RepeatedSamplingStudy(estimators, 10, N_REPEATS, random_state=0, n_jobs=n_jobs)
-    data = make_items(3, 12, 50, random_state=0)
-    return study.run(data.items, features=data.features, memory=path).results_
-
-
-if __name__ == "__main__":
-    print("ready", flush=True)
-    long_study(sys.argv[1], int(sys.argv[2]))
-
-
-def start(path, n_jobs):
-    searched = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    process = subprocess.Popen(
-        [sys.executable, __file__, str(path), str(n_jobs)],
-        env=os.environ | {"PYTHONPATH": searched, "PYTHONHASHSEED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    process.stdout.readline()
-    return process
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_kills_and_two_runs_at_once_are_as_if_nothing_had_happened(tmp_path, n_jobs):
-    whole = long_study(None, 1)
-    rng = np.random.default_rng(n_jobs)
-    finished = {}
-    for _ in range(3):
-        process = start(tmp_path, n_jobs)
-        # Wait for progress, so that a slow machine is not killed before it begins.
-        while process.poll() is None and len(list(tmp_path.rglob("output.pkl"))) == len(finished):
-            time.sleep(0.01)
-        time.sleep(rng.exponential(0.1))
-        assert process.poll() is None, "it finished before it was killed"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        now = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
-        assert now.items() > finished.items()  # nothing is computed twice
-        finished = now
-    assert 3 <= len(finished) < N_REPEATS
-    for process in [start(tmp_path, n_jobs) for _ in range(2)]:
-        assert process.communicate() == (b"", b"")
-        assert process.returncode == 0
-    assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
-    assert len(list(tmp_path.rglob("output.pkl"))) == N_REPEATS
-    pd.testing.assert_frame_equal(long_study(tmp_path, 1), whole, check_exact=True)

@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,10 +97,6 @@ def test_the_winner_is_that_of_the_weighted_squared_error(groups):
         -np.average((y[test] - fit.predict(X[test])) ** 2, weights=1 / sigma2[test]) for fit in fits
     ]
     assert np.allclose(np.diff(clean), np.diff(noisy))
-
-
-def test_pickles_for_workers():
-    assert pickle.loads(pickle.dumps(unbiased_risk_score)) is unbiased_risk_score
 
 
 def test_without_routing_it_says_what_is_missing(groups):

@@ -44,7 +44,7 @@ def estimator_of(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_truths", "n_draws"),
-    [("js", 10, 100), pytest.param("eb", 8, 25, marks=pytest.mark.slow)],
+    [("js", 10, 100), ("eb", 8, 25)],
 )
 def test_intervals_cover_the_true_ratio(name, n_truths, n_draws):
     """For given topics, over draws of their items; draws of one truth share its ratio."""
@@ -86,10 +86,7 @@ def test_agrees_with_split_items():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "variance",
-    ["plug-in", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("smoothed", "pooled"))],
-)
+@pytest.mark.parametrize("variance", ["plug-in", "smoothed", "pooled"])
 def test_variances_of_the_summary_count(variance):
     """With plug-in variances, groups with all answers right are not shrunk at all."""
     estimated, true = [], []

@@ -234,18 +234,6 @@ def test_features_that_are_means_are_made_anew(seen):
     assert np.allclose(np.mean(found, axis=0), full) and not np.allclose(found[0], full)
 
 
-@pytest.mark.parametrize("ids", ["item", None], ids=["items", "rows"])
-def test_rows_in_another_order_are_dealt_alike(ids):
-    """Scans of Parquet files return rows in any order."""
-    items = make_items(3, 8, 6, shared_items=ids is not None, random_state=0).items
-    items = items if ids else items.drop(columns="item").query("model == 'model-0'")
-    runs = [
-        estimated_risk(HALF, rows, BY, n_splits=3, random_state=0)
-        for rows in (items, items.sample(frac=1, random_state=1))
-    ]
-    pd.testing.assert_frame_equal(runs[0].losses, runs[1].losses, check_exact=True)
-
-
 def test_numbers_of_any_type_are_split():
     """DuckDB computes decimals, and tables with gaps hold nullable numbers and flags."""
     pa = pytest.importorskip("pyarrow")

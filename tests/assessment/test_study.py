@@ -63,7 +63,7 @@ class Seeded(BaseEstimator):
         return np.full(len(X), np.random.default_rng(self.random_state).random())
 
 
-def make_study(estimators=ESTIMATORS, n_repeats=6, **options):
+def make_study(estimators=ESTIMATORS, n_repeats=3, **options):
     return RepeatedSamplingStudy(estimators, 10, n_repeats, **{"random_state": 0} | options)
 
 
@@ -84,7 +84,7 @@ def test_results_are_tidy():
         "repetition", "estimator", "model", "topic", "n", "estimate", "low", "high", "truth",
         "guarantee",
     ]  # fmt: skip
-    assert len(study.results_) == 6 * 3 * 36
+    assert len(study.results_) == 3 * 3 * 36
     counts = study.results_.groupby(["repetition", "estimator"], observed=True).size()
     assert (counts == 36).all() and (study.results_["n"] == 10).all()
     truth = DATA.items.groupby(["model", "topic"])["score"].mean()
@@ -116,7 +116,7 @@ def test_a_seed_decides_everything_and_repetitions_differ():
 
 
 def test_repetitions_do_not_depend_on_how_many_there_are():
-    short, long = (run(make_study(n_repeats=n)).results_ for n in (2, 6))
+    short, long = (run(make_study(n_repeats=n)).results_ for n in (2, 3))
     same(short, long[long["repetition"] < 2])
 
 
@@ -137,7 +137,7 @@ def test_open_seeds_change_between_repetitions_and_set_ones_stay():
         )
     )
     values = study.results_.groupby(["estimator", "repetition"], observed=True)["estimate"].first()
-    assert values["open"].nunique() == 6 and values["set"].nunique() == 1
+    assert values["open"].nunique() == 3 and values["set"].nunique() == 1
     np.testing.assert_array_equal(values["open"], values["inside"])
 
 
@@ -199,7 +199,7 @@ def test_one_column_of_groups_and_no_item_ids():
     one = DATA.items[DATA.items["model"] == "model-0"].drop(columns=["item", "model", "cluster"])
     study = make_study({"direct": DirectEstimator()}).run(one, by="topic")
     assert "topic" in study.results_ and study.truth_.index.name == "topic"
-    assert len(study.results_) == 6 * 12
+    assert len(study.results_) == 3 * 12
 
 
 def test_small_groups_are_dropped_by_name():

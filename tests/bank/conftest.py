@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from skbench import ItemBank
+
 
 def simulated(n_models, n_topics=6, n_items=50, seed=0, topic_std=0.5, shift=0.0):
     """Item rows: Rasch items, one hidden dimension, models x topics; `shift` makes all easier."""
@@ -39,3 +41,8 @@ def past(rows):
 @pytest.fixture(scope="session")
 def new(rows):
     return rows[rows["model"] == "m12"]
+
+
+@pytest.fixture(scope="module")
+def bank(past):
+    return ItemBank().fit(past)

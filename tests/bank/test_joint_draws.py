@@ -4,19 +4,22 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from conftest import simulated
 from scipy.stats import binom
 from skbench.stats.posterior import posterior_interval
 
-from skbench import ItemBank, UnitLevelModel, choose_items, compare_models, leaderboard
+from skbench import (
+    ItemBank,
+    UnitLevelModel,
+    choose_items,
+    compare_models,
+    leaderboard,
+    summarize_items,
+)
 
 COLUMNS = ["model", "topic", "item"]
-
-
-@pytest.fixture(scope="module")
-def bank(past):
-    return ItemBank().fit(past)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +89,7 @@ def test_rankings_and_pairs_follow_from_the_same_draws(bank, past, new):
 
 
 def test_chances_of_being_asked_are_not_lost(bank, new):
-    chosen = choose_items(bank, 60, chances="informative", random_state=0)
+    chosen = choose_items(bank, 60, random_state=0)
     asked = new.merge(chosen)
     expected = UnitLevelModel(bank).fit(asked.drop(columns="score"), asked["score"])
     board = leaderboard(asked, bank=bank).estimate
@@ -99,6 +102,40 @@ def test_chances_of_being_asked_are_not_lost(bank, new):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         leaderboard(odd.assign(inclusion_probability=0.24), bank=bank)
+
+
+def test_direct_means_tell_of_chances_that_they_ignore(bank, rows):
+    asked = rows[rows["model"] > "m10"].merge(choose_items(bank, 60, random_state=0))
+    for direct in (
+        lambda x: summarize_items(x, "model"),
+        leaderboard,
+        compare_models,
+        lambda x: summarize_items(pl.from_pandas(x).lazy(), ["model", "topic"]),
+    ):
+        with pytest.warns(UserWarning, match="unequal chances"):
+            direct(asked)
+    # Equal chances within a topic leave its mean without bias.
+    within = asked.assign(inclusion_probability=np.where(asked["topic"] == "t1", 0.1, 0.2))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*unequal chances")
+        summarize_items(within, ["model", "topic"])
+        leaderboard(asked.assign(inclusion_probability=0.2))
+    with pytest.warns(UserWarning, match="unequal chances"):
+        summarize_items(within, "model")
+
+
+def test_informative_items_without_their_chances_are_no_random_sample():
+    rows = simulated(13, n_items=250, seed=2)
+    bank = ItemBank().fit(rows[rows["model"] < "m11"])
+    asked = rows[rows["model"] == "m12"].merge(choose_items(bank, 500, random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = UnitLevelModel(bank).fit(asked, asked["score"])
+    assert model.random_sample_ == {"m12": True}
+    lost = asked.drop(columns="inclusion_probability")
+    with pytest.warns(UserWarning, match="less predictable.*inclusion_probability"):
+        model = UnitLevelModel(bank).fit(lost, lost["score"])
+    assert model.random_sample_ == {"m12": False}
 
 
 def draws_of_pairs(n_items, asked_of, n_sets, level, seed=0):

@@ -52,13 +52,16 @@ def test_models_called_a_and_b_are_names():
     assert vote_outcomes(["tie", "b", "draw"], ["tie"] * 3, ["b"] * 3).tolist() == [1, 0, 0.5]
 
 
-def test_order_sides_and_engines_change_nothing(votes):
-    cluster = np.arange(400) // 4
-    one = BradleyTerry().fit(votes, votes["y"], cluster)
+@pytest.mark.parametrize("judge", [None, "verdict"])
+def test_order_sides_and_engines_change_nothing(votes, judge):
+    cluster, y = np.arange(400) // 4, votes["y"]
+    votes = votes.assign(verdict=np.where(np.arange(400) % 5, y, 0.5))
+    y = y if judge is None else y.where(np.arange(400) % 3 == 0)
+    one = BradleyTerry(judge=judge).fit(votes, y, cluster)
     turned = votes.rename(columns={"model_a": "model_b", "model_b": "model_a"})
-    turned = turned.assign(y=1 - votes["y"], cluster=cluster).sample(frac=1, random_state=0)
-    turned = pl.from_pandas(turned)
-    other = BradleyTerry().fit(turned, turned["y"], turned["cluster"])
+    turned = turned.assign(y=1 - y, verdict=1 - votes["verdict"], cluster=cluster)
+    turned = pl.from_pandas(turned.sample(frac=1, random_state=0))
+    other = BradleyTerry(judge=judge).fit(turned, turned["y"], turned["cluster"])
     pd.testing.assert_series_equal(one.ratings_, other.ratings_)
     pd.testing.assert_frame_equal(one.covariance_, other.covariance_)
 
@@ -147,6 +150,51 @@ def test_refused(rows, cluster, words):
         BradleyTerry().fit(table, table["y"], cluster)
 
 
+def judged(table, share, agree, rng):
+    """People keep a share of the votes; a judge that favors model 0 agrees with them so often."""
+    verdict = np.where(rng.random(len(table)) < agree, table["y"], rng.integers(2, size=len(table)))
+    favored = (table["model_a"] == 0) * 1.0 - (table["model_b"] == 0)
+    biased = favored * (rng.random(len(table)) < 0.4)
+    verdict = np.select([biased > 0, biased < 0], [1.0, 0.0], verdict)
+    y = table["y"].where(rng.random(len(table)) < share)
+    return table.assign(judge=verdict, y=y)
+
+
+def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_votes():
+    rng = np.random.default_rng(3)
+    table = judged(make_votes([0.5, 0, -0.5], 900, rng), 0.3, 0.9, rng)
+    extra = pd.DataFrame({"model_a": 3, "model_b": [0, 1, 2], "y": np.nan, "judge": [1.0, 0, 0.5]})
+    table = pd.concat([table, extra], ignore_index=True)
+    with pytest.warns(UserWarning, match="3 .not compared"):
+        model = BradleyTerry(judge="judge").fit(table, table["y"])
+    assert model.wins_.to_numpy().sum() == table["y"].notna().sum()
+    assert model.effective_sample_size_ > 1.2 * table["y"].notna().sum() and 0 < model.lambda_ <= 1
+    names = np.array(["a", "b", "c", "d"])
+    text = table.assign(model_a=names[table["model_a"]], model_b=names[table["model_b"]])
+    text["judge"] = np.select([table["judge"] == 1, table["judge"] == 0],
+                              [text["model_a"], text["model_b"]], "tie")  # fmt: skip
+    y = table["y"].map({1: "model_a", 0: "model_b", 0.5: "tie"})
+    with pytest.warns(UserWarning, match="not compared"):
+        other = BradleyTerry(judge="judge").fit(text, y)
+    assert other.ratings_.to_numpy() == pytest.approx(model.ratings_.to_numpy(), nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "words"),
+    [
+        ({"judge": None}, {}, "no verdict in 'judge', the first in row 0"),
+        ({"judge": "zoe"}, {}, "verdict of 'judge' in row 0 is 'zoe'"),
+        ({"y": np.nan}, {}, "no outcome"),
+        ({}, {"ties": "davidson"}, "davidson"),
+        ({}, {"judge": "verdict"}, "'verdict'"),
+    ],
+)
+def test_refused_with_a_judge(votes, change, settings, words):
+    table = votes.rename(columns={"judge": "_"}).assign(judge=votes["y"]).assign(**change)
+    with pytest.raises(ValueError, match=words):
+        BradleyTerry(**{"judge": "judge"} | settings).fit(table, table["y"])
+
+
 def test_position_and_length_are_told_from_the_models():
     """The longer answer and the first one win more often; ada writes longer ones."""
     rng = np.random.default_rng(1)
@@ -204,6 +252,41 @@ def test_family_error_of_ranks(name):
         covered.append(np.nanmean((e.low <= 0) & (e.high >= 0)))
     assert wrong <= binom.ppf(0.999, 400, 0.06)
     assert np.mean(covered) >= 0.93
+
+
+JUDGED = {  # how often the judge agrees (beside coins, and its favor), and widths beside people's
+    "good judge": ({"rating": [0.8, 0.4, 0, 0, -0.4, -0.8], "n": 3000}, 0.9, 0.8),
+    "good judge, few votes": ({"rating": np.zeros(6), "n": 800}, 0.9, 0.85),
+    "useless judge": ({"rating": np.zeros(6), "n": 800}, 0.0, 1.01),
+    "20 people": (
+        {"rating": np.zeros(5), "n": 1500, "judges": 20, "spread": 0.5}, 0.9, 1.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No finite rating")
+@pytest.mark.parametrize("name", JUDGED)
+def test_prediction_powered_intervals_cover_and_a_good_judge_narrows_them(name):
+    """Where models are equal, a judge that favors one makes none of them better, either."""
+    (settings, agree, narrow), rng = JUDGED[name], np.random.default_rng(0)
+    rating, covered, widths, wrong = np.array(settings["rating"]), [], [], 0
+    for _ in range(150):
+        table = make_votes(rng=rng, **settings).rename(columns={"judge": "person"})
+        table = judged(table, 0.2, agree, rng)
+        cluster = "person" if "judges" in settings else None
+        people = table.dropna()
+        model = BradleyTerry(judge="judge").fit(table, table["y"], table.get(cluster))
+        alone = BradleyTerry().fit(people, people["y"], people.get(cluster))
+        e, plain = (x.estimate().to_frame().sort_index() for x in (model, alone))
+        covered.append(((e["low"] <= rating) & (rating <= e["high"])).sum())
+        widths.append(((e["high"] - e["low"]) / (plain["high"] - plain["low"])).mean())
+        better = model.leaderboard().rank_sets.better
+        places = model.models_.to_numpy()
+        wrong += np.any(better & (rating[places][:, None] <= rating[places]))
+    assert np.sum(covered) / (150 * len(rating)) >= 0.93
+    assert wrong <= binom.ppf(0.999, 150, 0.06)
+    assert np.mean(widths) <= narrow
 
 
 @pytest.mark.slow

@@ -271,15 +271,6 @@ def test_open_seeds_are_filled_and_the_users_object_is_not_touched(groups):
     assert not hasattr(regressor, "feature_importances_")
 
 
-@pytest.mark.slow
-def test_thread_count_changes_nothing(groups):
-    one, two = (
-        EmpiricalBayes(Ridge(), random_state=0, n_jobs=n).fit(**groups).estimate().low
-        for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
-
-
 @pytest.mark.parametrize("seed", [0, 12])
 def test_errors_of_the_regressor_name_the_columns(groups, seed):
     """Whether the missing value stands in the first fold to learn from, or the one held out."""
@@ -287,15 +278,6 @@ def test_errors_of_the_regressor_name_the_columns(groups, seed):
     with pytest.raises(ValueError) as caught:
         EmpiricalBayes(Ridge(), cv=2, random_state=seed).fit(X, groups["y"], groups["sigma2"])
     assert "length (float64)" in caught.value.__notes__[0]
-
-
-def test_categories_are_indicators_for_a_regressor_that_does_not_know_them(groups):
-    X = groups["X"][["model", "length"]]
-    text, categories = (
-        EmpiricalBayes(Ridge(), random_state=0).fit(table, groups["y"], groups["sigma2"])
-        for table in (X, X.astype({"model": "category"}))
-    )
-    np.testing.assert_array_equal(text.estimate().value, categories.estimate().value)
 
 
 def test_categories_reach_a_regressor_that_knows_them(groups):
@@ -309,30 +291,10 @@ def test_categories_reach_a_regressor_that_knows_them(groups):
 
 READ_CATEGORIES = [
     MixedModel(),
-    EmpiricalBayes(cv=2, random_state=0),
     EmpiricalBayes("ridge", random_state=0),
     StructuredRegression(alphas=8, random_state=0),
     FayHerriot(),
 ]
-
-
-@pytest.mark.parametrize("estimator", READ_CATEGORIES, ids=str)
-def test_categories_count_as_text(groups, estimator):
-    """Folds follow the content of rows, so text and categories must be equal to the last digit."""
-    X = groups["X"].assign(size=np.where(groups["X"]["length"] > 0, "large", "small"))
-    categories = X.astype({"model": "category", "topic": "category", "size": "category"})
-    fitted = [clone(estimator).fit(**groups | {"X": frame}) for frame in (X, categories)]
-    text, category = (one.estimate() for one in fitted)
-    np.testing.assert_array_equal(category.value, text.value)
-    np.testing.assert_array_equal(category.low, text.low)
-    new = [one.predict(frame.iloc[:7]) for one, frame in zip(fitted, (X, categories), strict=True)]
-    np.testing.assert_array_equal(*new)
-
-
-def test_categories_reach_the_preset_that_knows_them(groups):
-    X = groups["X"].astype({"model": "category"})[["model", "length"]]
-    eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(X, groups["y"], groups["sigma2"])
-    assert eb.regressor_[-1].booster_.pandas_categorical == [list("ABCDE")]
 
 
 # Before pandas 3, "str" makes a word of None.

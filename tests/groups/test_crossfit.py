@@ -1,6 +1,5 @@
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +15,7 @@ from sklearn.model_selection import (
     RepeatedKFold,
     ShuffleSplit,
 )
+from walks import one_in
 
 from skbench import (
     CrossFitKFold,
@@ -141,7 +141,7 @@ def test_neighbors_in_the_order_have_unlike_scores():
     assert abs(np.corrcoef(ordered[1:], ordered[:-1])[0, 1]) < 0.1
 
 
-@pytest.mark.parametrize("features", [True, False])
+@pytest.mark.parametrize("features", one_in(2, [False, True]))
 @pytest.mark.parametrize(
     ("estimator", "atol"),
     [
@@ -192,12 +192,6 @@ def test_split_error_is_the_spread_over_seeds():
     # A standard deviation of 25 has a relative error of .14, less in a mean over groups.
     np.testing.assert_allclose(spread.mean(), error.mean(), rtol=0.1)
     assert np.isnan(EmpiricalBayes(Ridge(), cv=2).fit(X, Z, 1.0).split_error_).all()
-
-
-def test_seed_reproduces():
-    a, b, c = (folds_of(CrossFitKFold(random_state=seed)) for seed in (1, 1, 2))
-    assert all((s == t).all() for s, t in zip(a, b, strict=True))
-    assert any(set(s) != set(t) for s, t in zip(a, c, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -278,15 +272,6 @@ def test_pairs_of_topics_left_out_are_averaged():
         A = max(0, np.mean((Z[test] - f) ** 2 - 0.1))
         total[test] += f + A / (A + 0.1) * (Z[test] - f)
     np.testing.assert_allclose(eb.estimate().value, total / 7)  # of seven pairs each
-
-
-def test_threads_change_nothing():
-    splitter = CrossFitKFold(random_state=0)
-    with joblib.parallel_config(backend="threading"):
-        one, two = (
-            cross_fit(LinearRegression(), X, Z, None, splitter, None, n_jobs=n)[0] for n in (1, 2)
-        )
-    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize(

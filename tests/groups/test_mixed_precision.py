@@ -69,15 +69,6 @@ def finite_and_ordered(estimate):
     assert ((estimate.low <= estimate.value) & (estimate.value <= estimate.high)).all()
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore:The estimates are moved")
-@pytest.mark.parametrize("score", ["binary", "continuous"])
-@pytest.mark.parametrize(("n_models", "n_topics"), [(1, 12), (1, 1), (2, 1), (3, 2)])
-def test_few_groups_and_one_model(score, n_models, n_topics):
-    data = make_items(n_models, n_topics, 8, score=score, random_state=1)
-    g = summarize_items(data.items, ["model", "topic"], features=data.features)
-    finite_and_ordered(MixedModel().fit(**g.fit_args).estimate())
-
-
 @pytest.mark.parametrize("k", [0, 10])
 def test_all_right_or_all_wrong(k):
     data = make_items(3, 8, 10, random_state=0)
@@ -244,9 +235,8 @@ def test_moves_to_the_direct_estimates_where_these_are_better():
     assert ((ends[:, 0] <= data["y"]) & (data["y"] <= ends[:, 1])).all()
 
 
-@pytest.mark.parametrize(
-    "level", [0.95, *(pytest.param(level, marks=pytest.mark.slow) for level in (0.8, 0.99))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_intervals_cover_where_estimates_are_moved(level):
     """Direct ones cover .95 of the groups at .99: one wrong of ten excludes .995."""
     hits = []
@@ -399,9 +389,8 @@ def test_models_of_one_topic_err_together():
     assert np.mean(hits) > 0.9
 
 
-@pytest.mark.parametrize(
-    "n_models", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("n_models", [1, 2, 4])
 def test_models_that_were_not_fitted_are_covered(n_models):
     hits = []
     for seed in range(30):

@@ -84,10 +84,8 @@ SUMMARIES = {kind.__name__: kind() for kind in (shared, few, clusters)}
 
 
 def is_quick(case, name):
-    """What reads most of what may be lost; of shared items, all that is fast."""
-    reads_much = name in ("direct", "eb")
-    fast = case == "shared" and name not in ("structured", "pipeline", "gaussian")
-    return fast or (case in ("few", "clusters") and reads_much)
+    """What reads most of what may be lost; of shared items, the correlation of errors too."""
+    return name in ("direct", "eb") or (case, name) == ("shared", "mixed")
 
 
 CASES = [

@@ -36,14 +36,14 @@ def test_chooses_as_xgboost_cv(n_groups, signal):
     assert (fitted.max_depth_, fitted.n_estimators_) == min(best, key=best.get)
 
 
-@pytest.mark.parametrize("unit", [2.0**-30, 2.0**-10, 2.0**10])
-def test_units_do_not_matter(unit):
+def test_units_do_not_matter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = 0.5 * X[:, 0] + 0.2 * rng.normal(size=80)
     expected = default_regressor(0).fit(X, y).predict(X)
-    found = default_regressor(0).fit(X, unit * y).predict(X)
-    np.testing.assert_allclose(found, unit * expected, rtol=1e-5)
+    for unit in (2.0**-30, 2.0**-10, 2.0**10):
+        found = default_regressor(0).fit(X, unit * y).predict(X)
+        np.testing.assert_allclose(found, unit * expected, rtol=1e-5)
 
 
 def test_constant_scores_have_no_unit():

@@ -199,7 +199,7 @@ def test_populations_need_numbers_of_items():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [20, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [20, 40])
 def test_totals_are_covered(size):
     """Items of 3 models on 50 topics, drawn without replacement from finite benchmarks."""
     hits, errors, plain_errors = [], [], []

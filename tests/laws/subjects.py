@@ -129,6 +129,12 @@ def compared(t, c, **options):
     return both_ways(sk.compare_models(t, adjust="none", **options).to_frame(), ["p_value"])
 
 
+def trending(t, c, **options):
+    order = [c.name(f"model{i}") for i in range(20) if c.name(f"model{i}") in set(t["model"])]
+    found = sk.trend(t, order, **options).to_frame().rename(columns={"value": "difference"})
+    return found.rename(columns={"low": "difference_low", "high": "difference_high"})
+
+
 def gated(t, c, **options):
     g = sk.gate(t, c.name("model0"), c.name("model1"), 0.05 * c.scale, **options).to_frame()
     g = g.rename(columns={"low": "difference_low", "high": "difference_high"})
@@ -171,6 +177,13 @@ def mean_in_turn(t, c):
 def judged_by_two(t, c):
     card = sk.judge_agreement(t, judges=["judge", "judge2"], random_state=c.seed).to_frame()
     return card.select_dtypes("number")
+
+
+def judged_again(t, c):
+    both = {"human": None, "judges": "judge", "cluster": "cluster", "random_state": c.seed}
+    changes = sk.judge_agreement(t, previous="judge2", **both).changes
+    noise = sk.judge_agreement(t, repeats="judge2", **both).noise
+    return pd.concat([changes, noise.stack()]).astype(float).to_frame("value")
 
 
 def of_means(t, c):
@@ -251,6 +264,10 @@ def picked(t, c):
     return rows.set_index(["topic", "item"])
 
 
+def audited(t, c):
+    return sk.item_audit(t).to_frame()[["n_models", "difficulty", "discrimination", "p_value"]]
+
+
 def folds(splitter, key, y):
     """Which fold each row is tested in, by repeat."""
 
@@ -314,6 +331,10 @@ SUBJECTS = {
     "compare_models: clusters": of_answers(
         lambda t, c: compared(t, c, cluster="cluster", bounds=c.bounds), "bounded"
     ),
+    "trend": of_answers(trending),
+    "trend: clusters": of_answers(
+        lambda t, c: trending(t, c, cluster="cluster", bounds=c.bounds), "bounded"
+    ),
     "gate": of_answers(gated),
     "gate: continuous": of_answers(gated, "continuous"),
     "leaderboard": of_answers(ranked),
@@ -321,6 +342,10 @@ SUBJECTS = {
     "pass_at_k": Subject(tables.runs, lambda t, c: sk.pass_at_k(t, 2).to_frame()),
     "pass_at_k: topics": Subject(
         tables.runs, lambda t, c: sk.pass_at_k(t, 2, True, "topic").to_frame()
+    ),
+    "tradeoff": Subject(
+        tables.answers_with_costs,
+        lambda t, c: sk.tradeoff(t).to_frame().drop(columns="dominated_by").astype(float),
     ),
     "sample_items": of_answers(drawn),
     "cluster_items": Subject(tables.one_model, clustered),
@@ -332,6 +357,8 @@ SUBJECTS = {
     "ItemBank": Subject(tables.bank, lambda t, c: easiness(past(t, c))),
     "UnitLevelModel": Subject(tables.bank, lambda t, c: named(unit_level(t, c))),
     "choose_items": Subject(tables.bank, picked),
+    "item_audit": of_answers(audited),
+    "item_audit: continuous": of_answers(audited, "continuous"),
     "items_needed": Subject(
         lambda size: tables.bank(size._replace(n_items=size.n_items + 5)),
         lambda t, c: sk.items_needed(past(t, c), 0.4, random_state=c.seed).half_widths,
@@ -381,6 +408,7 @@ SUBJECTS = {
     "GroupedPPI": Subject(tables.judged("continuous"), grouped, True),
     "MonteCarloPPI": Subject(tables.judged("continuous"), of_means, True),
     "judge_agreement": Subject(tables.judged(), judged_by_two),
+    "judge_agreement: versions": Subject(tables.judged(), judged_again),
     "group_metrics": Subject(tables.judged(), metrics),
     # Tasks, and functions of draws
     "TaskBootstrap": of_tasks(lambda t, c: named(fitted_tasks(t, c).estimate())),

@@ -74,6 +74,12 @@ def answers(kind="binary"):
     return table
 
 
+def answers_with_costs(size):
+    """The same, with a cost of each answer."""
+    t = answers()(size)
+    return t.assign(cost=np.exp(t["x"]) * (1 + t["score"]))
+
+
 def bank(size):
     """Answers of five models of a bank, and of one more to two items of each topic."""
     t = answers()(size._replace(n_models=6))

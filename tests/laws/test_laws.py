@@ -252,7 +252,7 @@ def check(laws, subject, size, code):
     return deviation(first.compared(found), wanted)
 
 
-PAIRS = "compare_models*|gate*|item_correlation|differences|WeightSimplex|kemeny_order"
+PAIRS = "compare_models*|gate*|trend*|item_correlation|differences|WeightSimplex|kemeny_order"
 BANK = "ItemBank|UnitLevelModel|choose_items|items_needed"
 RISKS = "compare_estimators|estimated_risk|leave_out_covariates|RepeatedSamplingStudy"
 RIDGE = "SyntheticRegression*|EmpiricalBayes*|IntervalPipeline"
@@ -262,8 +262,8 @@ DRAWN = (
     "differences|rank_models|rank_probabilities|extremes"
 )
 FRAMES = (
-    "summarize_items*|betting_estimate|item_correlation|compare_models*|gate*|leaderboard*|"
-    f"pass_at_k*|TaskBootstrap: items|{BANK}|{RISKS}"
+    "summarize_items*|betting_estimate|item_correlation|compare_models*|gate*|leaderboard*|trend*|"
+    f"tradeoff|pass_at_k*|TaskBootstrap: items|{BANK}|{RISKS}"
 )
 RENAMED = "models renamed|topics renamed|items renamed"
 
@@ -283,7 +283,7 @@ NO_MATTER = [
     ("a copy of a model", f"CrossFitKFold|unbiased_risk_score|{RISKS}", "judged over all models"),
     (
         "lists",
-        f"{FRAMES}|judge_agreement|group_metrics|position_bias|sample_items|ItemBank",
+        f"{FRAMES}|judge_agreement*|group_metrics|position_bias|sample_items|ItemBank",
         "takes a frame alone",
     ),
     ("lists", "cluster_items|embed_groups|ConfusionPosterior", "takes a frame alone"),

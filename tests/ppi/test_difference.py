@@ -21,7 +21,6 @@ AUTORATERS = {
     "weak": (0.6, 0.5),
     "lenient": (0.98, 0.3),
 }
-NOT_QUICK = ["excellent", "weak", "lenient"]
 SLOW = pytest.mark.slow
 
 
@@ -50,9 +49,8 @@ def n_covered(estimator, data, truth):
     return int(np.sum((low <= truth) & (truth <= high)))
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "lenient" else pytest.param(name, marks=SLOW) for name in AUTORATERS]
-)
+@SLOW
+@pytest.mark.parametrize("name", AUTORATERS)
 def test_default_interval_covers(name):
     n_sets, rng = 1000, np.random.default_rng(0)
     print(f"\ncoverage with an autorater that is {name} {AUTORATERS[name]}")
@@ -73,11 +71,9 @@ def test_default_interval_covers(name):
             assert min(covered) >= binom.ppf(1e-4, n_sets, 0.93)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tuning", [True, pytest.param("pooled", marks=SLOW)])
-@pytest.mark.parametrize(
-    "name", ["good", "useless", *(pytest.param(name, marks=SLOW) for name in NOT_QUICK)]
-)
+@SLOW
+@pytest.mark.parametrize("tuning", [True, "pooled"])
+@pytest.mark.parametrize("name", [*AUTORATERS, "useless"])
 def test_automatic_interval(name, tuning):
     """As wide as that of the labels alone or narrower, and it covers as often."""
     n_sets, rng = 2000, np.random.default_rng(1)
@@ -378,6 +374,7 @@ def test_labels_of_one_cluster_have_no_standard_error(estimator):
     assert np.isnan(e.standard_error_) and np.isnan(ends(e)).all()
 
 
+@SLOW
 def test_several_autoraters_of_clustered_rows_cover():
     rng, n_sets, n, n_autoraters = np.random.default_rng(22), 1000, 20, 10
     known = np.tile(np.arange(n + 300) < n, n_sets)

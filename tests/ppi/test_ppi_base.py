@@ -21,20 +21,6 @@ def table():
     return pd.DataFrame({"judge": f, "human": y}, index=pd.Index(range(1000, 1500), name="item"))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_attributes(estimator, table):
-    e = clone(estimator).fit(table[["judge"]], table["human"])
-    for name in ("estimate_", "standard_error_", "rectifier_", "effective_sample_size_"):
-        assert isinstance(getattr(e, name), float)
-    assert e.n_labeled_ + e.n_unlabeled_ == 500
-    low, high = ends(e)
-    assert low < e.estimate_ < high
-    row = e.estimate()
-    assert len(row) == 1
-    assert_allclose([row.low[0], row.high[0]], ends(e))
-    assert_allclose(row.standard_error[0], e.standard_error_)
-
-
 def test_labels_in_a_table_of_one_column(table):
     want = ends(PPIMean().fit(table["judge"], table["human"]))
     for y in (table[["human"]], pl.DataFrame({"human": table["human"].to_numpy()})):

@@ -1,7 +1,7 @@
 """Bradley-Terry, slow and obvious: one dense row per vote, the first model's rating at 0."""
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, root
 
 
 def log_likelihood(parameters, vote, n_models, davidson):
@@ -45,4 +45,38 @@ def sandwich(votes, n_models, parameters, davidson=False, step=1e-4):
     clusters = np.unique(votes.cluster)
     sums = np.array([scores[votes.cluster == cluster].sum(axis=0) for cluster in clusters])
     bread = np.linalg.inv(hessian)
+    return bread @ sums.T @ sums @ bread
+
+
+def fit_with_judge(votes, n_models, power):
+    """Prediction-powered ratings less that of the first model: the root of the mean scores."""
+    people = ~np.isnan(votes.outcome)
+    design = (np.eye(n_models)[votes.first] - np.eye(n_models)[votes.second])[:, 1:]
+    design = np.hstack([design, votes.features])
+
+    def scores(outcome, parameters):
+        return design * (outcome - 1 / (1 + np.exp(-design @ parameters)))[:, None]
+
+    def gradient(p):
+        ours, judge = scores(votes.outcome, p)[people], scores(votes.judge, p)
+        return (ours - power * judge[people]).mean(axis=0) + power * judge.mean(axis=0)
+
+    return root(gradient, np.zeros(design.shape[1]), tol=1e-12).x
+
+
+def sandwich_with_judge(votes, n_models, p, power):
+    """Its covariance without a small-sample factor, vote by vote and cluster by cluster."""
+    people = ~np.isnan(votes.outcome)
+    design = (np.eye(n_models)[votes.first] - np.eye(n_models)[votes.second])[:, 1:]
+    design = np.hstack([design, votes.features])
+    chances = 1 / (1 + np.exp(-design @ p))
+    judge = design * (votes.judge - chances)[:, None]
+    ours = design[people] * (votes.outcome - chances)[people, None]
+    parts = power / len(judge) * (judge - judge.mean(axis=0))
+    differences = ours - power * judge[people]
+    parts[people] += (differences - differences.mean(axis=0)) / people.sum()
+    clusters = np.unique(votes.cluster)
+    sums = np.array([parts[votes.cluster == cluster].sum(axis=0) for cluster in clusters])
+    weights = np.where(people, (1 - power) / people.sum(), 0) + power / len(people)
+    bread = np.linalg.inv((design * (weights * chances * (1 - chances))[:, None]).T @ design)
     return bread @ sums.T @ sums @ bread

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.optimize import brentq
 from scipy.special import roots_jacobi
 from scipy.stats import beta
 
@@ -32,10 +31,3 @@ def chain_cdf_slow(t, unlabeled, k, n, n_nodes=60):
         )[0]
         total += weight * (low + inside)
     return total
-
-
-def chain_quantile_slow(probability, unlabeled, k, n, n_nodes=60, bracket=(0.0, 1.0)):
-    """The quantile of `chain_cdf_slow`."""
-    return brentq(
-        lambda t: chain_cdf_slow(t, unlabeled, k, n, n_nodes) - probability, *bracket, xtol=1e-10
-    )

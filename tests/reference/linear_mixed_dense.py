@@ -1,7 +1,6 @@
 """The Gaussian mixed model with one explicit matrix for everything."""
 
 import numpy as np
-from scipy.optimize import minimize
 
 
 class DenseMixedModel:
@@ -10,25 +9,6 @@ class DenseMixedModel:
     def __init__(self, z, noise, X, kernels, prior_precision=0.0):
         self.z, self.noise, self.X, self.kernels = z, noise, X, kernels
         self.prior_precision = prior_precision
-
-    def restricted_log_likelihood(self, variances):
-        V = np.tensordot(variances, self.kernels, 1) + self.noise
-        inverse = np.linalg.inv(V)
-        information = self.X.T @ inverse @ self.X + self.prior_precision * np.eye(self.X.shape[1])
-        mu = np.linalg.solve(information, self.X.T @ inverse @ self.z)
-        residual = self.z - self.X @ mu
-        value = np.linalg.slogdet(V)[1] + np.linalg.slogdet(information)[1]
-        square = residual @ inverse @ residual + self.prior_precision * mu @ mu
-        return -0.5 * (value + square)
-
-    def best_variances(self, prior_std, start):
-        def loss(log_variances):
-            variances = np.exp(log_variances)
-            penalty = np.sum(variances / np.square(prior_std)) / 2
-            return penalty - self.restricted_log_likelihood(variances)
-
-        options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 5000}
-        return np.exp(minimize(loss, np.log(start), method="Nelder-Mead", options=options).x)
 
     def posterior(self, variances, cross=None, own=None, design=None):
         """Mean and covariance diagonal of the latent values, or of others."""

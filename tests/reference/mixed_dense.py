@@ -25,8 +25,6 @@ class DenseSolution:
         self.latent_covariance = self.K - self.K @ self.P @ self.K
         whole = self.K + self.noise
         self.noisy_variance = np.diag(whole - whole @ self.P @ whole)
-        # Of the latent values and of those with noise, group by group.
-        self.both = np.diag(self.K - self.K @ self.P @ whole)
 
     def log_likelihood(self, values):
         """Of the pseudo-observations, effects of models integrated over."""

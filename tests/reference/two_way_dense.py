@@ -5,6 +5,11 @@ import numpy as np
 
 def dense_pair(scores, clusters, a, b):
     """Difference of two models, its CR2 variance and degrees of freedom."""
+    return dense_contrast(scores, clusters, np.eye(scores.shape[1])[a] - np.eye(scores.shape[1])[b])
+
+
+def dense_contrast(scores, clusters, weights):
+    """The same of a contrast of all models."""
     answered = np.isfinite(scores)
     used = answered.sum(axis=1) > 1
     item, model = np.nonzero(answered & used[:, None])
@@ -17,8 +22,7 @@ def dense_pair(scores, clusters, a, b):
     hat = design @ bread @ design.T
     beta = bread @ design.T @ y
     residual = y - design @ beta
-    contrast = np.zeros(n_items + n_models)
-    contrast[n_items + a], contrast[n_items + b] = 1, -1
+    contrast = np.append(np.zeros(n_items), weights)
     parts, rows = [], []
     for cluster in np.unique(clusters[item]):
         mine = np.flatnonzero(clusters[item] == cluster)

@@ -3,6 +3,14 @@
 import pandas as pd
 
 CATEGORIES = ["natural", "specialized", "structured"]
+# Rank aggregations, and their columns in the printed tables.
+COLUMNS = {
+    "mean": "by_avg",
+    "geometric mean": "geom_mean",
+    "average rank": "avg_rank",
+    "noisy average rank": "avg_rank_noise",
+    "binned average rank": "avg_rank_bins",
+}
 SHORT_NAMES = {
     "Sup-Rotation-100%": "SR-100%",
     "Sup-Exemplar-100%": "SE-100%",

@@ -45,11 +45,14 @@ COMMANDS = [
     ["report", "r.csv"],
     ["report", "percent.csv", "--fail-under", "10"],
     ["report", "r.csv", "--past", "past.csv"],
+    ["report", "r.csv", "--cost", "half"],
     ["arena", "v.csv"],
     ["arena", "v.csv", "--ties", "davidson", "--scale", "logit", "--position"],
+    ["arena", "v.csv", "--judge", "winner"],
     ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
     ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic",
      "--metric", "f1", "--metric", "tpr"],
+    ["items", "r.csv"],
     ["report", "one.csv"],
     ["report", "means.csv", "--score", "mean", "--item", "dataset"],
     ["leaderboard", "one.csv"],
@@ -57,9 +60,13 @@ COMMANDS = [
     ["doctor", "r.csv"],
     ["doctor", "counts.csv"],
     ["doctor", "j.csv", "--score", "other"],
+    ["trend", "r.csv", "--order", "model-0,model-1,model-2"],
+    ["trend", "dated.csv", "--order", "day", "--by", "topic"],
     JUDGE,
     [*JUDGE, "--by", "topic"],
     ["judge", "j.csv", "--judge", "autorater,other", "--human", "human", "--card"],
+    [*JUDGE, "--previous", "other"],
+    ["judge", "j.csv", "--judge", "autorater", "--repeats", "other"],
     ["gate", "old.csv", "r.csv", "--candidate", "model-1", "--margin", "10%", "--by", "topic"],
     ["gate", "old.csv", "same.csv", "--margin", "0.05"],
     ["gate", "old.csv", "same.csv", "--margin", "0.05", "--by", "topic", "--worst", "30%"],
@@ -103,6 +110,11 @@ def write_files(folder):
         "v": votes.assign(winner=rng.choice(["model_a", "model_b", "tie"], len(votes))),
         "counts": counts,
         "one": one.drop(columns=["topic", "half"]),
+        "dated": items.assign(
+            day=items["model"].map(
+                {"model-0": "2024-05-01", "model-1": "2024-11-01", "model-2": "2026-01-31"}
+            )
+        ),
         "means": means.rename(columns={"score": "mean"}).assign(ci=0.02),
     }
     for name, table in tables.items():

@@ -94,6 +94,28 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
     assert run(votes, tmp_path / "v.csv").stdout.startswith("ada is the best of 3 models")
 
 
+def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
+    table = votes.assign(verdict=votes["winner"].where(np.arange(300) % 7 > 0, 0.5))
+    table.loc[np.arange(300) % 3 > 0, "winner"] = np.nan
+    table.loc[299, "verdict"] = np.nan
+    document, notes = document_of(table, tmp_path / "v.csv", "--judge", "verdict")
+    known = table[:299]
+    model = BradleyTerry(judge="verdict").fit(known, known["winner"])
+    values = [row["value"] for row in document["models"]]
+    assert values == pytest.approx(model.estimate("elo").value)
+    assert (document["n_votes"], document["n_verdicts"], document["judge"]) == (100, 299, "verdict")
+    assert document["judge_power"] == model.lambda_ > 0.5
+    assert document["effective_votes"] == model.effective_sample_size_ > 120
+    assert "1 votes without a verdict in 'verdict'" in notes
+    printed = " ".join(run(table, tmp_path / "v.csv", "--judge", "verdict").stdout.split())
+    assert "People's 100 votes and 299 verdicts in 'verdict' are as precise as" in printed
+
+
+def test_a_judge_without_use_says_so(votes, tmp_path):
+    result = run(votes.assign(verdict="tie"), tmp_path / "v.csv", "--judge", "verdict")
+    assert "no rating more precise" in " ".join(result.stdout.split())
+
+
 def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
     result = run(votes[:24], tmp_path / "v.csv")
     assert "may be the best of 3 models" in result.stdout.splitlines()[0]

@@ -53,7 +53,7 @@ def test_conclusion_first_then_the_table(rows, file):
     # The interval of a gap never holds 0.
     gap = parsed(file, "--by", "sex")["extremes"][2]
     first = run(file, "--by", "sex").stdout.splitlines()[0]
-    assert first.startswith("accuracy: the groups may all be equal")
+    assert first.startswith("accuracy by sex: the groups may all be equal")
     assert (
         f"gap to the best is at most {gap['high']:.3f}" in first
         and f"{gap['low']:.3f}" not in first
@@ -96,6 +96,7 @@ OPEN = {
     "by": ({}, "", ["--by region", "--by sex"]),
     "positive": ({}, "--by region --metric f1", ["--positive hi", "--positive lo"]),
     "auc": ({"y_prob": "p"}, "--by sex --metric auc", ["--prediction p"]),
+    "groupings": ({"y_true": "really"}, "--by sex,region --by sex", ["--truth really"]),
 }
 
 
@@ -138,10 +139,23 @@ def test_blank_cells_are_left_out_and_counted(rows, path):
     assert {row["group"]: row["n"] for row in found} == n.to_dict()
 
 
-def test_a_group_without_positives_is_named(rows, path):
+def test_a_group_without_positives_stays_with_n_0(rows, path):
     rows[(rows["region"] != "east") | (rows["y_true"] == 0)].to_csv(path, index=False)
-    result = run(path, "--by", "region", "--metric", "tpr")
-    assert "east" in result.stderr and result.stdout and "east" not in result.stdout
+    arguments = ["--by", "region", "--metric", "tpr"]
+    assert "east" in run(path, *arguments).stderr and "unknown" in run(path, *arguments).stdout
+    east, *others = parsed(path, *arguments)["groups"]
+    assert east["group"] == "east" and east["n"] == 0 and east["value"] is east["direct"] is None
+    rows[rows["region"] != "east"].to_csv(path, index=False)
+    assert others == parsed(path, *arguments)["groups"]
+
+
+def test_groupings_apart_are_those_of_one_call_each(file):
+    groupings = ["region", "sex,region"]
+    together = parsed(file, "--by", groupings[0], "--by", groupings[1])
+    apart = [parsed(file, "--by", by) for by in groupings]
+    for name in ("groups", "extremes"):
+        assert together[name] == apart[0][name] + apart[1][name]
+    assert [row["by"] for row in together["extremes"][::4]] == groupings
 
 
 def test_other_forms(file, tmp_path):

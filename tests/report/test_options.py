@@ -17,6 +17,7 @@ CALLS = {
     "doctor": ["r.csv"],
     "estimate": ["r.csv", "--method", "direct"],
     "gate": ["old.csv", "r.csv", "--candidate", "model-1", "--margin", "0.1"],
+    "items": ["r.csv"],
     "judge": commands.JUDGE[1:],
     "leaderboard": ["r.csv"],
     "metrics": ["j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
@@ -24,6 +25,7 @@ CALLS = {
     "plan": ["--effect", "3%", "--accuracy", "70%"],
     "report": ["r.csv"],
     "sequential": ["r.csv", "model-0", "model-1"],
+    "trend": ["dated.csv", "--order", "day"],
 }
 HUGE = "1" + 30 * "0"
 NUMBERS = ["nan", "inf", "-inf", "-1", "0", "7", "1e400", HUGE, "NaN%"]

@@ -221,6 +221,30 @@ def test_plan_holds_what_the_functions_say(files, past, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
 
 
+def test_chances_of_chosen_items_are_used_by_every_command(files, answers, past, tmp_path):
+    """The column of `plan --choose`, kept with the answers; chances that change the estimates."""
+    bank = ItemBank().fit(past)
+    chosen = choose_items(bank, 80, random_state=0)
+    new = answers[answers["model"].isin(NEW)].merge(chosen)
+    new["inclusion_probability"] = np.where(new["score"] == 1, 0.9, 0.1)
+    write(tmp_path / "kept.csv", new)
+    expected = UnitLevelModel(bank).fit(new, new["score"]).estimate("model").to_frame()
+    without = UnitLevelModel(bank).fit(new[list(answers)], new["score"]).estimate("model")
+    assert np.abs(without.value - expected["value"]).min() > 0.01
+    given = [tmp_path / "kept.csv", "--past", files / "logs"]
+    for command, rows, more in (
+        (estimate, "groups", ["--by", "model"]),
+        (leaderboard, "models", []),
+        (report, "models", []),
+    ):
+        found = {row["model"]: row["value"] for row in parsed(command, *given, *more)[rows]}
+        assert found == pytest.approx(expected["value"].to_dict()), command.name
+    pair = parsed(compare, *given, *NEW[:2])["pairs"][0]["value"]
+    assert pair == pytest.approx(-np.subtract(*expected.loc[NEW[1::-1], "value"]))
+    told = run(leaderboard, tmp_path / "kept.csv").stderr
+    assert "unequal chances" in " ".join(told.split())
+
+
 @pytest.mark.parametrize(
     "command, arguments, code, words",
     [
@@ -246,6 +270,7 @@ def test_refusals_in_one_line(files, command, arguments, code, words, monkeypatc
     [
         (["--past", "logs", "--effect", 0.1], "--effect has no meaning"),
         (["--past", "logs", "--choose", 3], "--choose and --output go together"),
+        (["--past", "logs", "--chances", "equal"], "--chances needs --choose"),
         (["--half-width", 0.1], "--half-width needs --past"),
     ],
 )

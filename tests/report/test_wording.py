@@ -171,7 +171,8 @@ judge --judge judge --human human: odd.csv --card --event never
 demo: --output good.csv/x
 arena: votes.csv | nothing.csv | good.csv | won.csv
 arena manyvotes.csv: --winner nothing | --winner topic | --cluster topic | --covariates model_b
-arena manyvotes.csv: --covariates length --ties davidson
+arena manyvotes.csv: --covariates length --ties davidson | --judge nothing | --judge topic
+arena manyvotes.csv: --judge winner --ties davidson
 arena manyvotes.csv: --position --scale logit --ties davidson
 metrics predicted.csv: --truth nothing --prediction y_pred --by group
 metrics predicted.csv: --truth y_true --prediction y_pred --by nothing | --metric auc --by group

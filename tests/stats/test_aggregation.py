@@ -31,14 +31,6 @@ def test_weighted_variance_is_that_of_correlated_normals(rng):
     np.testing.assert_allclose(expected, np.var(draws @ w), rtol=0.02)
 
 
-def test_independence_is_not_cautious_for_one_model():
-    """The paper's remark holds for differences only."""
-    w = np.array([0.5, 0.5])
-    correlated = np.array([[0.04, 0.03], [0.03, 0.04]])
-    assert weighted_variance(w, correlated) > weighted_variance(w, np.diag([0.04, 0.04]))
-    assert difference_variance(0.04, 0.04, 0.75) < difference_variance(0.04, 0.04)
-
-
 @pytest.mark.parametrize("k", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("rho", [-0.5, 0.0, 0.5, 1.0])
 def test_difference_variance_reduces_as_printed(k, rho):
@@ -53,12 +45,6 @@ def test_difference_variance_reduces_as_printed(k, rho):
 def test_no_difference_of_a_model_from_itself_has_a_negative_variance():
     variance = np.random.default_rng(0).uniform(size=1000)
     assert np.all(difference_variance(variance, variance, 1.0) >= 0)
-
-
-def test_covariance_of_item_means(rng):
-    scores = rng.normal(size=(30, 3))
-    covariance = covariance_of_means(scores, np.ones((30, 1)), np.ones(30, dtype=int))
-    np.testing.assert_allclose(covariance, np.cov(scores.T) / 30, rtol=1e-12)
 
 
 def test_covariance_counts_rows_as_often_as_they_occur(rng):

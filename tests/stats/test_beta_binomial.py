@@ -44,8 +44,6 @@ CASES = {
     "far apart": ([1, 99, 50, 3], [100, 100, 100, 4]),
     "equal": ([50, 500, 2500], [100, 1000, 5000]),
 }
-QUICK = ("right and wrong", "far apart", "equal")
-BY_COST = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 
 
 # The marginal likelihood
@@ -107,13 +105,9 @@ PRIORS = {
 }
 
 
-# Densities that fall like a tenth power need fine grids.
-SLOWEST = pytest.param("at zero", marks=pytest.mark.slow)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("prior", [*sorted(set(PRIORS) - {"at zero"}), SLOWEST])
-@pytest.mark.parametrize("case", BY_COST)
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("case", CASES)
 def test_refining_the_grid(case, prior):
     k, n = one_model(*CASES[case])
     grid = posterior_grid(k, n, PRIORS[prior], WIDE, WIDE)

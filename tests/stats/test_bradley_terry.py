@@ -45,6 +45,66 @@ def test_fit_and_covariance_are_those_of_a_slow_implementation(settings, davidso
     assert covariance == pytest.approx(expected, rel=1e-4, abs=1e-6)  # differences err by 1e-6
 
 
+def with_judge(votes, share=0.4, seed=1):
+    """People decide some votes, and a judge all of them."""
+    rng = np.random.default_rng(seed)
+    judge = np.where(rng.random(len(votes.outcome)) < 0.7, votes.outcome, 1 - votes.outcome)
+    outcome = np.where(rng.random(len(judge)) < share, votes.outcome, np.nan)
+    return votes._replace(outcome=outcome, judge=judge)
+
+
+@pytest.mark.parametrize(
+    ("settings", "power"),
+    [({}, 1.0), ({"ties": 0.2, "n_clusters": 20}, 0.3), ({"n_features": 1}, None)],
+)
+def test_fit_with_a_judge_is_that_of_a_slow_implementation(settings, power):
+    votes = with_judge(make_votes(n=250, **settings))
+    found = fit_ratings(votes, 5, power=power)
+    assert power in (None, found.power) and found.power > 0
+    slow = reference.fit_with_judge(votes, 5, found.power)
+    contrast = np.eye(len(found.coefficients))[1:]
+    contrast[:4, 0] = -1
+    assert contrast @ found.coefficients == pytest.approx(slow, abs=1e-8)
+    scale = np.sqrt(found.n_effective / (found.n_effective - 1))
+    covariance = contrast @ (found.covariance / np.outer(scale, scale)) @ contrast.T
+    expected = reference.sandwich_with_judge(votes, 5, slow, found.power)
+    assert covariance == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_a_judge_of_no_power_leaves_people_alone():
+    votes = with_judge(make_votes(n=250))
+    alone = fit_ratings(votes.at(~np.isnan(votes.outcome))._replace(judge=None), 5)
+    found = fit_ratings(votes, 5, power=0.0)
+    counted = fit_ratings(count_votes(*votes[:3], 5, votes.judge), 5, power=0.0)
+    for name in ("coefficients", "covariance", "n_effective"):
+        assert getattr(found, name) == pytest.approx(getattr(alone, name), abs=1e-10)
+        assert getattr(counted, name) == pytest.approx(getattr(alone, name), abs=1e-8)
+
+
+def test_the_power_of_a_judge_is_that_of_least_variance():
+    """Nearly: it is found at the ratings of people alone. Counts are votes added up, here too."""
+    votes = with_judge(make_votes(n=3000))
+    found = fit_ratings(votes, 5)
+    counted = fit_ratings(count_votes(*votes[:3], 5, votes.judge), 5)
+    assert counted.covariance == pytest.approx(found.covariance, rel=1e-6)
+    powers = found.power + np.array([-0.1, 0, 0.1])
+    alone = np.diag(fit_ratings(votes, 5, power=0.0).covariance)
+    variances = [np.diag(fit_ratings(votes, 5, power=x).covariance) for x in powers]
+    ratios = np.mean(variances / alone, axis=1)
+    assert 0.1 < found.power < 0.9 and np.argmin(ratios) == 1
+    assert found.gain == pytest.approx(1 / ratios[1]) and found.gain > 1.05
+
+
+@pytest.mark.parametrize("seen", [0, 2, 4])
+def test_a_judge_beyond_what_votes_can_hold_loses_power(seen):
+    """People saw a model win 9 of 10, the judge fewer of these, but all others: more than all."""
+    zeros = np.zeros(40, int)
+    outcome = np.r_[np.ones(9), 0, np.full(30, np.nan)]
+    judge = np.r_[np.ones(seen), np.zeros(10 - seen), np.ones(30)]
+    found = fit_ratings(count_votes(zeros, zeros + 1, outcome, 2, judge), 2)
+    assert 0 <= found.power < 0.2 and found.gain >= 1 and found.coefficients[0] < 3
+
+
 def test_fit_and_clusters_are_those_of_statsmodels():
     api = pytest.importorskip("statsmodels.api")
     votes = make_votes(n_features=1, n_clusters=15)

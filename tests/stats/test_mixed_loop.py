@@ -196,7 +196,7 @@ def test_draws_have_the_posterior_covariance(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case_", [pytest.param("ordinary", marks=pytest.mark.slow), "broken cell"])
+@pytest.mark.parametrize("case_", ["ordinary", "broken cell"])
 def test_posterior_against_a_long_chain(case_):
     """3 models on 8 topics, at the variances and the share that the loop ends with."""
     rng = np.random.default_rng(1)

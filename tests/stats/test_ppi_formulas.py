@@ -361,7 +361,7 @@ def test_quantile_strata_are_numpys():
 def test_merging_follows_the_rule():
     rng = np.random.default_rng(18)
     n_labeled, n_unlabeled = rng.integers(0, 7, size=(200, 5)), rng.integers(0, 9, size=(200, 5))
-    joined = merged_strata(n_labeled, n_unlabeled, 3)
+    joined = merged_strata(n_labeled, n_unlabeled)
     for g in range(200):
         assert set(np.flatnonzero(joined[g])) == ppi_loop.merged(n_labeled[g], n_unlabeled[g], 3)
 

@@ -41,13 +41,6 @@ def test_binomial_means_follow_the_binomial_law(rng):
         assert np.all(np.abs(observed - expected) <= band)
 
 
-def test_binomial_means_equal_resampled_items(rng):
-    scores = (np.arange(40) < 13).astype(float)[:, None]
-    slow = item_bootstrap(scores, 3000, rng)[:, 0]
-    fast = binomial_means(13 / 40, 40, 3000, rng)
-    assert ks_2samp(slow, fast).pvalue > TINY_P
-
-
 def test_draws_of_separate_cells_are_independent(rng):
     draws = binomial_means([0.4, 0.4], 50, N_DRAWS, rng)
     assert abs(np.corrcoef(draws.T)[0, 1]) < 5 / np.sqrt(N_DRAWS)
@@ -80,14 +73,6 @@ def test_paired_items_against_a_loop(rng, n):
     # Closed form of the bootstrap: covariance with divisor n, over n; 3000 draws know it to 3%.
     expected = np.cov(scores.T, ddof=0) / n
     np.testing.assert_allclose(np.cov(fast.T), expected, atol=0.12 * expected.max())
-
-
-def test_continuous_items_against_a_loop(rng):
-    scores = rng.exponential(size=(25, 2))
-    slow = item_bootstrap(scores, 3000, rng)
-    fast = resampled_means(*rows_of(scores), 3000, rng)
-    for model in range(2):
-        assert ks_2samp(slow[:, model], fast[:, model]).pvalue > TINY_P
 
 
 def test_clusters_against_a_loop(rng):

@@ -3,10 +3,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference.two_way_dense import dense_pair
+from reference.two_way_dense import dense_contrast, dense_pair
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.clusters.shared_items import (
+    contrast_errors,
     pair_errors,
     shared_item_scores,
 )
@@ -52,6 +53,30 @@ def test_gaps_are_least_squares_with_cr2(seed, n_clusters):
         assert_allclose(errors.variance[a, b], variance, rtol=1e-8)
         # Bell and McCaffrey's by the shares of information: an approximation in clusters.
         assert_allclose(errors.df[a, b], df, rtol=0.01)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 7, 36])
+def test_contrasts_are_cr2_of_the_contrasts_of_items(n_clusters):
+    scores, clusters = table(0, n_clusters=n_clusters)
+    slope = np.arange(5) - 2.0
+    found = contrast_errors(scores, clusters, shared_item_scores(scores, clusters), [slope])
+    sizes, one = np.bincount(clusters), np.zeros(clusters.max() + 1, dtype=int)
+    own = cluster_robust_variance(np.bincount(clusters, scores @ slope), sizes, one, 1)
+    expected = own.mean, own.variance, own.df
+    assert_allclose(found[:3], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed, n_clusters", [(1, 4), (2, 9), (3, 30)])
+def test_contrasts_with_gaps_are_least_squares_with_cr2(seed, n_clusters):
+    scores, clusters = table(seed, n_clusters=n_clusters, gaps=0.35)
+    contrasts = np.array([[-2, -1, 0, 1, 2], [-1, 0, 0, 0, 1]])
+    fit = shared_item_scores(scores, clusters)
+    found = contrast_errors(scores, clusters, fit, contrasts)
+    expected = np.array([dense_contrast(scores, clusters, c) for c in contrasts]).T
+    assert_allclose(found[:2], expected[:2], rtol=1e-8)
+    assert_allclose(found.df, expected[2], rtol=0.01)  # as for pairs
+    pairs = pair_errors(scores, clusters, fit)
+    assert_allclose([x[1] for x in found], [x[4, 0] for x in pairs], rtol=1e-8)
 
 
 def test_a_gap_changes_the_path_not_the_numbers():

@@ -1,17 +1,12 @@
 """The unit-level model: against brute force, closed forms, symmetries."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from reference import unit_level_slow as slow
 from scipy.special import expit
 
 from skbench.stats.item_response import unit_level as unit
 from skbench.stats.item_response import unit_prediction as prediction
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import unit_level_slow as slow
 
 
 def prior(mean, precision, n_topics=2, noise=np.nan, scale=1.0):

@@ -68,16 +68,6 @@ def test_items_have_one_topic_for_all_models():
     assert len(g) == 4 and g.groups is not None
 
 
-def test_engines_and_seeds_agree():
-    polars = pytest.importorskip("polars")
-    items, _ = blobs([40, 30, 20], spread=2.0)
-    options = {"n_clusters": [2, 3, 5], "min_items": 5, "random_state": 1}
-    first = cluster_items(items, ["x", "y", "z"], **options)
-    again = cluster_items(polars.from_pandas(items).lazy(), ["x", "y", "z"], **options)
-    assert first.labels.tolist() == again.labels.tolist()
-    pd.testing.assert_series_equal(first.silhouette, again.silhouette)
-
-
 def test_equal_items_make_one_topic():
     items = pd.DataFrame({"x": [1.0, 1.0, 1.0], "text": ["same", "same", "same"]})
     with pytest.raises(ValueError):

@@ -1,14 +1,16 @@
 """Metrics by group: scikit-learn's and fairlearn's values, intervals that cover, COMPAS."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.special import expit, logit
+from scipy.stats import binom, norm
 from sklearn import metrics as sk
 
-from skbench import DirectEstimator, EmpiricalBayes, MixedModel, group_metrics
+from skbench import DirectEstimator, EmpiricalBayes, JamesStein, MixedModel, group_metrics
 
 METRICS = ("accuracy", "tpr", "fpr", "precision", "f1", "auc")
 
@@ -70,16 +72,26 @@ def test_sizes_are_the_rows_that_the_metric_rests_on(rows):
         assert group_metrics(y, p, rows["sex"], metric).n.sum() == size
 
 
+@pytest.mark.filterwarnings("ignore:The estimates are moved")  # few groups
 @pytest.mark.parametrize(
-    ("metric", "kept"),
+    ("metric", "known"),
     [("tpr", "abd"), ("fpr", "acde"), ("precision", "acd"), ("f1", "abcd"), ("auc", "ad")],
 )
-def test_groups_without_a_denominator_are_left_out_by_name(metric, kept):
+def test_groups_without_a_denominator_are_nan(metric, known):
     y_true, y_pred = [1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0], [1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0]
     with pytest.warns(UserWarning, match="e" if metric != "fpr" else "b"):
         g = group_metrics(y_true, y_pred, list("aaabbccdddee"), metric)
-    assert list(g.labels) == list(kept)
-    assert np.isfinite([g.z, g.sigma2]).all() and (g.n > 0).all()
+    is_known = [label in known for label in "abcde"]
+    for numbers in (np.isfinite(g.z), np.isfinite(g.sigma2), g.n > 0):
+        assert list(g.labels) == list("abcde") and list(numbers) == is_known
+    lost = g.labels[~np.array(is_known)]
+    for estimator in (DirectEstimator(), MixedModel(), EmpiricalBayes(), JamesStein()):
+        with pytest.raises(ValueError, match=f"'{lost[0]}'.*dropna"):
+            estimator.fit(**g.fit_args)
+    kept = g.dropna()
+    assert list(kept.labels) == list(kept.X.index) == list(known)
+    prior_means = MixedModel().fit(**kept.fit_args).predict(g.X.loc[lost])
+    assert len(prior_means) == len(lost) and np.isfinite(prior_means).all()
 
 
 REFUSED = {
@@ -87,6 +99,7 @@ REFUSED = {
     "another case": (["yes", "no"], ["Yes", "no"], ["a", "b"], {}),
     "other blanks": (["not ok", "ok", "ok "], ["not ok", "ok", "ok"], ["a", "b", "b"], {}),
     "scores for labels": ([1, 0], [0.7, 0.2], ["a", "b"], {}),
+    "deciles for labels": ([1, 0, 0], [7, 1, 3], ["a", "b", "b"], {}),
     "words for scores": ([1, 0], ["x", "y"], ["a", "b"], {"metric": "auc"}),
     "no such label": (["x", "y"], ["x", "y"], ["a", "b"], {"metric": "tpr"}),
     "undefined everywhere": ([0, 0], [1, 0], ["a", "b"], {"metric": "tpr"}),
@@ -100,16 +113,14 @@ def test_what_cannot_be_meant_is_refused(case):
         group_metrics(y_true, y_pred, by, **options)
 
 
-def simulated(metric, n_groups, rng):
-    """Labels, predictions and groups of 15 to 120 rows, and the true metric of each group."""
-    group = np.repeat(np.arange(n_groups), rng.integers(15, 121, n_groups))
-    share, tpr, fpr = (
-        rng.uniform(*ends, n_groups) for ends in ((0.15, 0.6), (0.4, 0.95), (0.03, 0.4))
-    )
+def simulated(metric, n_groups, rng, least=15, most=120):
+    """Labels, predictions and groups of some rows each, and the true metric of each group."""
+    group = np.repeat(np.arange(n_groups), rng.integers(least, most + 1, n_groups))
+    share, tpr, fpr = (expit(logit(p) + rng.normal(0, 0.5, n_groups)) for p in (0.4, 0.7, 0.2))
     y = rng.random(len(group)) < share[group]
     if metric == "auc":
-        shift = rng.uniform(0, 2.5, n_groups)
-        return y, rng.normal(size=len(group)) + shift[group] * y, group, norm.cdf(shift / 2**0.5)
+        auc = expit(1 + rng.normal(0, 0.5, n_groups))
+        return y, rng.normal(size=len(group)) + (2**0.5 * norm.ppf(auc))[group] * y, group, auc
     predicted = rng.random(len(group)) < np.where(y, tpr[group], fpr[group])
     tp, fp, fn = share * tpr, (1 - share) * fpr, share * (1 - tpr)
     truth = {"accuracy": tp + 1 - share - fp, "tpr": tpr, "fpr": fpr, "precision": tp / (tp + fp), "f1": 2 * tp / (2 * tp + fp + fn)}  # fmt: skip
@@ -120,12 +131,47 @@ def simulated(metric, n_groups, rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_direct_intervals_cover(metric):
     y, predicted, group, truth = simulated(metric, 4000, np.random.default_rng(0))
-    g = group_metrics(y, predicted, group, metric)
+    g = group_metrics(y, predicted, group, metric).dropna()
     estimate, truth = DirectEstimator().fit(**g.fit_args).estimate(), truth[g.labels]
     covered = np.mean((estimate.low <= truth) & (truth <= estimate.high))
     assert 0.95 - 3.09 * np.sqrt(0.95 * 0.05 / len(g)) <= covered <= 0.98  # 0.939
     # Its variance is right on average, and shrinkage rests on that.
     assert 0.85 < np.mean((g.z - truth) ** 2) / np.mean(g.sigma2) < 1.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [15, 30, 60, 120])
+@pytest.mark.parametrize("metric", METRICS)
+def test_all_intervals_cover(metric, n):
+    rng, covered = np.random.default_rng(n), {}
+    # Sets of groups; boosted trees take longest.
+    estimators = [(DirectEstimator(), 10, 0.95), (MixedModel(kernels=None), 10, 0.93), (EmpiricalBayes(random_state=0), 4, 0.93)]  # fmt: skip
+    for number in range(10):
+        y, predicted, group, truth = simulated(metric, 60, rng, n, n)
+        g = group_metrics(y, predicted, group, metric).dropna()
+        for estimator, n_sets, level in estimators:
+            if number < n_sets:
+                e = estimator.fit(**g.fit_args).estimate()
+                hits = (e.low <= truth[g.labels]) & (truth[g.labels] <= e.high)
+                covered.setdefault((type(estimator), level), []).append(hits)
+    for (_, level), hits in covered.items():
+        hits = np.concatenate(hits)
+        assert hits.mean() >= binom.ppf(0.0005, len(hits), level) / len(hits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("metric", "most"), [("f1", 0.97), ("auc", 0.9)])
+def test_noisy_variances_are_moderated(metric, most):
+    """Squared error at 15 rows a group, relative to variances taken as they are."""
+    rng, errors = np.random.default_rng(0), []
+    for _ in range(20):
+        y, predicted, group, truth = simulated(metric, 30, rng, 15, 15)
+        g = group_metrics(y, predicted, group, metric).dropna()
+        believed = replace(g, sampling=replace(g.sampling, variance_noise=None))
+        found = [MixedModel(kernels=None).fit(**one.fit_args).estimate() for one in (g, believed)]
+        errors.append([np.mean((e.value - truth[g.labels]) ** 2) for e in found])
+    moderated, as_they_are = np.mean(errors, axis=0)
+    assert moderated < most * as_they_are
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +182,7 @@ def compas(data_folder):
 
 def compas_metric(rows, metric, by):
     y_pred = rows["decile_score" if metric == "auc" else "predicted"]
-    return group_metrics(rows["two_year_recid"], y_pred, rows[by], metric)
+    return group_metrics(rows["two_year_recid"], y_pred, rows[by], metric).dropna()
 
 
 @pytest.mark.slow

@@ -29,8 +29,3 @@ def test_correlation_of_no_rows_or_a_lazy_frame_is_refused(shared):
         item_correlation(shared.items.iloc[:0])
     with pytest.raises(ValueError):
         item_correlation(polars.from_pandas(shared.items).lazy())
-
-
-def test_features_with_a_correlation_can_be_joined(shared):
-    X = summarize_items(shared.items, ["model", "topic"]).fit_args["X"]
-    assert len(pd.concat([X, X])) == 2 * len(X)

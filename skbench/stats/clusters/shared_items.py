@@ -156,6 +156,53 @@ def pair_errors(scores, clusters, fit):
     return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
 
 
+def contrast_errors(scores, clusters, fit, contrasts):
+    """Contrasts of the scores of models, such as a slope over versions, with their errors.
+
+    Parameters
+    ----------
+    scores, clusters, fit
+        As for `shared_item_scores`, and its result for them.
+    contrasts : array-like of shape (n_contrasts, n_models)
+        Weights of the models; each row sums to 0.
+
+    Returns
+    -------
+    PairErrors
+        Each of shape (n_contrasts,): the contrast as `difference`, and its errors. Variances are
+        nan where less than two clusters link the models of a contrast.
+
+    Notes
+    -----
+    ``sum_m c_m theta_m`` has the variance ``sum_c (f_c' c)^2`` of the influences, and the degrees
+    of freedom of `pair_errors` with ``b = L^+ c``. Where nothing is missing that is CR2 of the mean
+    of each item's own contrast (test_contrasts_are_cr2_of_the_contrasts_of_items).
+
+    Examples
+    --------
+    >>> table = [[1, 1, 0], [0, 0, 0], [1, 0, 0], [1, 1, 1]]
+    >>> fit = shared_item_scores(table, np.arange(4))
+    >>> errors = contrast_errors(table, np.arange(4), fit, [[-0.5, 0, 0.5]])
+    >>> print(errors.difference, errors.variance.round(4), errors.df.round(9))
+    [-0.25] [0.0208] [3.]
+    """
+    contrasts = np.asarray(contrasts, dtype=float)
+    answered = np.isfinite(np.asarray(scores, dtype=float))
+    f = fit.influence @ contrasts.T
+    variance, third = np.sum(f**2, axis=0), np.sum(f**3, axis=0)
+    if answered.all():
+        df = np.full(len(contrasts), fit.df[0])
+    else:
+        w = (answered & fit.used[:, None]).astype(float)
+        k = np.maximum(w.sum(axis=1), 1)[:, None]
+        df = _df_of(_inverse(w, k) @ contrasts.T, w, k, np.asarray(clusters))
+    link = connected_components(fit.n_clusters > 1, directed=False)[1]
+    unknown = np.array([len(set(link[c != 0])) > 1 for c in contrasts], dtype=bool)
+    variance, df = (np.where(unknown, np.nan, x) for x in (variance, df))
+    value = np.where(contrasts != 0, contrasts * fit.mean, 0.0).sum(axis=1)
+    return PairErrors(value, variance, df, np.nan_to_num(divided(third, variance**1.5)))
+
+
 def _cluster_df(shares):
     """Bell-McCaffrey degrees of freedom of a mean whose clusters have these shares."""
     alone = shares.max(axis=0, initial=0) > 1 - 1e-9
@@ -286,10 +333,14 @@ def _own_df(answered, clusters):
     df = np.full(inverse.shape, np.nan)
     for a in range(len(inverse) - 1):
         weights = inverse[:, [a]] - inverse[:, a + 1 :]
-        information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
-        shares = np.maximum(divided(information, information.sum(axis=0)), 0)
-        df[a, a + 1 :] = df[a + 1 :, a] = _cluster_df(shares)
+        df[a, a + 1 :] = df[a + 1 :, a] = _df_of(weights, w, k, clusters)
     return df
+
+
+def _df_of(weights, w, k, clusters):
+    """Degrees of freedom of contrasts ``b = L^+ c``, the columns of `weights`."""
+    information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
+    return _cluster_df(np.maximum(divided(information, information.sum(axis=0)), 0))
 
 
 def _sums(values, clusters):

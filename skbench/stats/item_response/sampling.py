@@ -3,8 +3,10 @@
 import numpy as np
 
 
-def allocate(n_items, sizes, weights, least=2):
+def allocate(n_items, sizes, weights):
     """Numbers of items by topic, in proportion to weights, whole only on average.
+
+    Two of every topic at least, where there are enough in all.
 
     Parameters
     ----------
@@ -12,8 +14,6 @@ def allocate(n_items, sizes, weights, least=2):
     sizes : ndarray of shape (n_topics,)
         Items there are.
     weights : ndarray of shape (n_topics,)
-    least : int, default=2
-        Fewest items of a topic, where there are enough in all.
 
     Returns
     -------
@@ -25,7 +25,7 @@ def allocate(n_items, sizes, weights, least=2):
     >>> allocate(10, np.array([100, 100, 3]), np.array([3.0, 1.0, 0.1])).round(2)
     array([6., 2., 2.])
     """
-    floor = np.minimum(least, sizes).astype(float)
+    floor = np.minimum(2, sizes).astype(float)
     if floor.sum() > n_items:
         floor = np.zeros(len(sizes))
     low, high = 0.0, n_items * 1.0 + sizes.max() * len(sizes)

@@ -6,6 +6,8 @@ import numpy as np
 
 from skbench.stats.intervals.moments import divided, satterthwaite_df
 
+_FEWEST = 3  # labeled, and unlabeled, rows of a stratum that stands alone
+
 
 class StratifiedMean(NamedTuple):
     """Weighted sums of estimates in strata; one entry per group.
@@ -88,15 +90,13 @@ def strata_between(scores, edges, codes):
     return strata
 
 
-def merged_strata(n_labeled, n_unlabeled, min_count=3):
+def merged_strata(n_labeled, n_unlabeled):
     """Which strata are too thin to stand alone and join "miscellaneous".
 
     Parameters
     ----------
     n_labeled, n_unlabeled : ndarray of int of shape (n_groups, n_strata)
         Numbers of rows.
-    min_count : int, default=3
-        Fewest labeled, and fewest unlabeled, rows of a stratum.
 
     Returns
     -------
@@ -105,8 +105,8 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
 
     Notes
     -----
-    Strata below `min_count` join it. While it has some rows but is itself below, the stratum with
-    the fewest rows joins too.
+    Strata with fewer than three labeled or three unlabeled rows join it. While it has some rows
+    but is itself such a one, the stratum with the fewest rows joins too.
 
     Examples
     --------
@@ -114,10 +114,10 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
     array([[ True, False,  True]])
     """
     rows = n_labeled + n_unlabeled
-    joined = (rows > 0) & ((n_labeled < min_count) | (n_unlabeled < min_count))
+    joined = (rows > 0) & ((n_labeled < _FEWEST) | (n_unlabeled < _FEWEST))
     for _ in range(rows.shape[1]):
-        thin = (np.where(joined, n_labeled, 0).sum(axis=1) < min_count) | (
-            np.where(joined, n_unlabeled, 0).sum(axis=1) < min_count
+        thin = (np.where(joined, n_labeled, 0).sum(axis=1) < _FEWEST) | (
+            np.where(joined, n_unlabeled, 0).sum(axis=1) < _FEWEST
         )
         free = (rows > 0) & ~joined
         grow = np.flatnonzero(thin & joined.any(axis=1) & free.any(axis=1))

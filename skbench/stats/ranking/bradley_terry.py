@@ -4,37 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 from scipy.stats import norm
+
+from skbench.stats.ranking._votes import Votes as Votes
+from skbench.stats.ranking._votes import count_votes as count_votes
+from skbench.stats.ranking._votes import count_wins as count_wins
+from skbench.stats.ranking._votes import standing as standing
 
 _MOST_STEPS = 50  # more are taken only where odds are beyond 10^10, as if votes were foregone
 _SINGULAR = 1e-9  # eigenvalue of the information, scaled to a diagonal of 1
+_LEAST_POWER = 0.01  # of a judge
 _CONVERGED = 1e-22  # of the Newton decrement, per vote
-
-
-class Votes(NamedTuple):
-    """Votes between two models; a row may stand for several equal ones.
-
-    Attributes
-    ----------
-    first, second : ndarray of int of shape (n_rows,)
-        Positions of the two models.
-    outcome : ndarray of shape (n_rows,)
-        1 where the first model won, 0.5 for a tie, 0 where the second won.
-    features : ndarray of shape (n_rows, n_features)
-        Covariates of the vote, such as the difference of the answers' lengths.
-    cluster : ndarray of int of shape (n_rows,)
-        Cluster of dependent votes, from 0; of independent votes, each row is one.
-    count : ndarray of shape (n_rows,)
-        Number of equal clusters that the row's cluster stands for.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    outcome: np.ndarray
-    features: np.ndarray
-    cluster: np.ndarray
-    count: np.ndarray
 
 
 class RatingFit(NamedTuple):
@@ -51,105 +31,18 @@ class RatingFit(NamedTuple):
         Sandwich covariance.
     n_effective : ndarray of shape (n_parameters,)
         Effective number of clusters (of votes, without clusters) behind each parameter.
+    power : float
+        Power of the judge, from 0 to 1.
+    gain : float
+        1 over the mean ratio of the ratings' variances to those by people's votes alone.
     """
 
     standing: np.ndarray
     coefficients: np.ndarray
     covariance: np.ndarray
     n_effective: np.ndarray
-
-
-def count_votes(first, second, outcome, n_models):
-    """Equal votes in one row each: independent `Votes` without features.
-
-    Parameters
-    ----------
-    first, second, outcome
-        As in `Votes`, one row per vote.
-    n_models : int
-        Number of models.
-
-    Returns
-    -------
-    Votes
-
-    Examples
-    --------
-    >>> votes = count_votes(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 1, 0.5]), 2)
-    >>> votes.count, votes.outcome
-    (array([1, 2]), array([0.5, 1. ]))
-    """
-    counts = np.zeros((3, n_models, n_models), dtype=int)
-    np.add.at(counts, (np.round(2 * outcome).astype(int), first, second), 1)
-    halves, first, second = np.nonzero(counts)
-    rows = np.arange(len(first))
-    count = counts[halves, first, second]
-    return Votes(first, second, halves / 2, np.empty((len(rows), 0)), rows, count)
-
-
-def count_wins(votes, n_models):
-    """Number of votes that each model won against each other, ties as halves.
-
-    Parameters
-    ----------
-    votes : Votes
-        Votes of any kind.
-    n_models : int
-        Number of models.
-
-    Returns
-    -------
-    ndarray of shape (n_models, n_models)
-        Of the row's model against the column's.
-
-    Examples
-    --------
-    >>> count_wins(count_votes(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.5]), 2), 2)
-    array([[0. , 1.5],
-           [0.5, 0. ]])
-    """
-    wins = np.zeros((n_models, n_models))
-    np.add.at(wins, (votes.first, votes.second), votes.count * votes.outcome)
-    np.add.at(wins, (votes.second, votes.first), votes.count * (1 - votes.outcome))
-    return wins
-
-
-def standing(wins):
-    """Which ratings are finite: where each model stands to the largest group that compares.
-
-    Parameters
-    ----------
-    wins : ndarray of shape (n_models, n_models)
-        As `count_wins` gives them.
-
-    Returns
-    -------
-    ndarray of shape (n_models,)
-        0 in the largest group of models each of which beat or tied with every other, directly or
-        through others; inf for models that did so to the group while the group did not to them,
-        -inf the other way round; nan where there is neither.
-
-    Notes
-    -----
-    The likelihood has a maximum if and only if all models are one such group [1]_.
-
-    References
-    ----------
-    .. [1] Ford (1957). Solution of a ranking problem from binary comparisons. American
-       Mathematical Monthly 64, 28-33.
-
-    Examples
-    --------
-    Model 2 won its only vote, and model 3 met nobody.
-
-    >>> standing(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
-    array([ 0.,  0., inf, nan])
-    """
-    beats = np.isfinite(csgraph.shortest_path(sparse.csr_array(wins > 0), unweighted=True))
-    group = beats & beats.T
-    one = np.argmax(group.sum(axis=1))
-    cases = group[one], beats[:, one], beats[one]
-    return np.select(cases, [0.0, np.inf, -np.inf], np.nan)
+    power: float
+    gain: float
 
 
 def outcome_chances(log_odds, log_ties=-np.inf):
@@ -265,17 +158,20 @@ def votes_needed(rating, error, log_ties, alpha, power):
         return np.ceil(missing / outcome_variance(outcome_chances(d, log_ties)))
 
 
-def fit_ratings(votes, n_models, davidson=False):
+def fit_ratings(votes, n_models, davidson=False, power=None):
     """Maximum likelihood ratings with a cluster-robust covariance.
 
     Parameters
     ----------
     votes : Votes
-        Those between models whose `standing` is 0 are used.
+        Those between models whose `standing`, by people's outcomes, is 0 are used.
     n_models : int
         Number of models.
     davidson : bool, default=False
-        Whether ties have a parameter of their own; else each is half a win of both models.
+        Whether ties have a parameter of their own; else each is half a win of both models, as with
+        a judge it must be.
+    power : float, default=None
+        Power of the judge, from 0 to 1, as it is. None: that of the least variances.
 
     Returns
     -------
@@ -300,10 +196,18 @@ def fit_ratings(votes, n_models, davidson=False):
     ``sqrt(C / (C - 1))``, and t intervals have ``C - 1`` degrees of freedom, at least 1. This is
     CR2 for equal clusters, and for any two.
 
+    With a judge, the estimate is prediction-powered [2]_: people decide `n` of `N` votes, chosen
+    at random. At a power `l` the mean over these of the score of people less `l` times that of the
+    judge, plus `l` times the judge's mean over all votes, is 0. The power minimizes the mean, over
+    the models, of the ratio of a rating's variance to that by people's votes alone. It is cut to
+    [0, 1], and halved until ratings are finite and that ratio is at most 1. `C` counts people's
+    votes.
+
     References
     ----------
     .. [1] Bach (2010). Self-concordant analysis for logistic regression. Electronic Journal of
        Statistics 4, 384-414.
+    .. [2] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient Prediction-Powered Inference.
 
     Examples
     --------
@@ -314,31 +218,35 @@ def fit_ratings(votes, n_models, davidson=False):
     >>> print((fit.coefficients[0] - fit.coefficients[1]).round(6), np.log(3).round(6))
     1.098612 1.098612
     """
-    place = standing(count_wins(votes, n_models))
-    used = (place[votes.first] == 0) & (place[votes.second] == 0)
-    votes = Votes(*(column[used] for column in votes))
-    if np.all(votes.outcome == 0.5):
+    people = votes.at(~np.isnan(votes.outcome))
+    place = standing(count_wins(people, n_models))
+    people, votes = (x.at((place[x.first] == 0) & (place[x.second] == 0)) for x in (people, votes))
+    if np.all(people.outcome == 0.5):
         raise ValueError("No two models both won and lost against each other: no rating is known.")
-    if np.ptp(votes.cluster) == 0:
+    if np.ptp(people.cluster) == 0:
         raise ValueError("All votes are in one cluster. Leave cluster out, or add votes of others.")
-    davidson = davidson and 0.5 in votes.outcome
-    design = _design(votes, n_models, davidson)
-    finite = np.append(place == 0, np.ones(design.shape[1] - n_models, dtype=bool))
-    design = design[:, finite]
-    found, information = _maximum(votes, np.sum(place == 0), design, davidson)
-    residual, variance = _moments(found, votes, design, davidson)
-    inverse = np.linalg.inv(information)
-    rows = np.arange(len(votes.count))
-    by_cluster = sparse.csr_array((np.sqrt(votes.count), (votes.cluster, rows)))
-    scores = by_cluster @ sparse.hstack([*map(sparse.diags_array, residual)]) @ design
-    number = _effective_numbers(votes.count, by_cluster, design, variance, inverse)
-    scale = np.sqrt(number / (number - 1))
-    sandwich = inverse @ (scores.T @ scores) @ inverse * np.outer(scale, scale)
+    davidson = davidson and 0.5 in people.outcome
+    n_parameters = n_models + votes.features.shape[1] + davidson
+    finite = np.append(place == 0, np.ones(n_parameters - n_models, dtype=bool))
+    design = _design(people, n_models, davidson)[:, finite]
+    n_rated = np.sum(place == 0)
+    found, information = _maximum(people, n_rated, design, davidson)
+    sandwich, number = _sandwich(found, information, people, design, davidson)
+    alone, most = np.diag(sandwich)[:n_rated], 1 if power is None else np.inf
+    if votes.judge is None:
+        power = 0.0
+    else:
+        every = _design(votes, n_models, False)[:, finite]
+        if power is None:
+            power = _tuned_power(found, information, votes, every, alone)
+        with_judge = _with_judge(votes, every, power, alone, most)
+        power, found, sandwich, number = with_judge or (0.0, found, sandwich, number)
     coefficients, n_effective = np.full((2, len(finite)), np.nan)
     covariance = np.full((len(finite), len(finite)), np.nan)
     coefficients[finite], n_effective[finite] = found, number
     covariance[np.ix_(finite, finite)] = sandwich
-    return RatingFit(place, coefficients, covariance, n_effective)
+    ratio = _mean_ratio(sandwich, alone)
+    return RatingFit(place, coefficients, covariance, n_effective, float(power), 1 / ratio)
 
 
 def _design(votes, n_models, davidson):
@@ -383,6 +291,27 @@ def _moments(coefficients, votes, design, davidson):
     return residual, sparse.block_array([[own, both], [both, of_ties]], format="csr")
 
 
+def _sandwich(found, information, votes, design, davidson, squares=None):
+    """Covariance of the coefficients, and the effective number of clusters behind each.
+
+    Squared scores are those of these votes, unless others are given.
+    """
+    residual, variance = _moments(found, votes, design, davidson)
+    inverse, by_cluster = np.linalg.inv(information), _by_cluster(votes)
+    if squares is None:
+        scores = by_cluster @ sparse.hstack([*map(sparse.diags_array, residual)]) @ design
+        squares = scores.T @ scores
+    number = _effective_numbers(votes.count, by_cluster, design, variance, inverse)
+    scale = np.sqrt(number / (number - 1))
+    return inverse @ squares @ inverse * np.outer(scale, scale), number
+
+
+def _by_cluster(votes):
+    """Matrix that sums rows by cluster, such that its squares count equal clusters."""
+    rows = np.arange(len(votes.count))
+    return sparse.csr_array((np.sqrt(votes.count), (votes.cluster, rows)))
+
+
 def _effective_numbers(count, by_cluster, design, variance, inverse):
     """Effective number of clusters behind each parameter."""
     numbers = []
@@ -391,3 +320,69 @@ def _effective_numbers(count, by_cluster, design, variance, inverse):
         information = (pull * (variance @ pull)).reshape(2, -1).sum(axis=0)
         numbers.append((count @ information) ** 2 / np.sum((by_cluster @ information) ** 2))
     return np.array(numbers)
+
+
+def _share_of_people(votes):
+    """Which votes people decided, and their share of all."""
+    people = ~np.isnan(votes.outcome)
+    return people, votes.count[people].sum() / votes.count.sum()
+
+
+def _mean_ratio(sandwich, alone):
+    """Mean ratio of the ratings' variances to those of people's votes alone."""
+    return float(np.mean(np.diag(sandwich)[: len(alone)] / alone))
+
+
+def _with_judge(votes, design, power, alone, most):
+    """The power, coefficients, their covariance and effective numbers of clusters with a judge.
+
+    The power is halved until ratings are finite and their mean ratio at most `most`; else None.
+    """
+    people, share = _share_of_people(votes)
+    theirs = votes.at(people), design[np.tile(people, 2)]
+    while power > _LEAST_POWER:
+        weight = (1 - power) * people + power * share
+        gains = np.where(people, votes.outcome - power * votes.judge, 0)
+        outcome = (gains + power * share * votes.judge) / weight
+        both = votes._replace(outcome=outcome, count=votes.count * weight)
+        try:
+            found, information = _maximum(both, len(alone), design, False)
+        except ValueError:  # gains of the judge beyond what people's votes can hold
+            power /= 2
+            continue
+        squares = _squares_with_judge(found, votes, design)
+        squares = np.einsum("i,j,iajb", [1, power], [1, power], squares)
+        sandwich, number = _sandwich(found, information, *theirs, False, squares)
+        if _mean_ratio(sandwich, alone) <= most:
+            return power, found, sandwich, number
+        power /= 2
+    return None
+
+
+def _squares_with_judge(found, votes, design):
+    """Squared scores by cluster, of people and of the judge, and their products.
+
+    A vote's score is that of people, and at power `l` that of the judge times `l`: less its mean
+    over all, and times the share of people's votes, less 1 where people decide.
+    """
+    people, share = _share_of_people(votes)
+    design = design[: len(people)]
+    chances = 1 / (1 + np.exp(-(design @ found)))
+    judged = votes.judge - chances
+    mean = design.T @ (votes.count * judged) / votes.count.sum()
+    ours, theirs = np.where(people, votes.outcome - chances, 0), (share - people) * judged
+    columns = [sparse.diags_array(x) @ design for x in (ours, theirs)]
+    columns.append(sparse.csr_array((people - share)[:, None]))
+    sums = _by_cluster(votes) @ sparse.hstack(columns, format="csr")
+    n = len(mean)
+    centered = np.eye(2 * n + 1, 2 * n)
+    centered[2 * n, n:] = mean
+    return (centered.T @ (sums.T @ sums) @ centered).reshape(2, n, 2, n)
+
+
+def _tuned_power(found, information, votes, design, alone):
+    """Power of the judge at which the mean ratio of the ratings' variances is smallest."""
+    squares = _squares_with_judge(found, votes, design)
+    rows = np.linalg.inv(information)[: len(alone)] / np.sqrt(alone)[:, None]
+    variance = np.einsum("ra,iajb,rb->ij", rows, squares, rows, optimize=True)
+    return float(np.clip(-variance[0, 1] / variance[1, 1], 0, 1)) if variance[1, 1] > 0 else 0.0

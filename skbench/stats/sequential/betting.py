@@ -11,7 +11,7 @@ _HALVINGS = 44  # 1e-13 of the range
 _PRICE = 1.2  # log capital that not knowing the best share costs (test_chance_of_a_decision)
 
 
-def log_capital(values, counts, mean, fractions=FRACTIONS):
+def log_capital(values, counts, mean):
     """Log capital of gamblers who bet that a mean is higher.
 
     Parameters
@@ -22,13 +22,11 @@ def log_capital(values, counts, mean, fractions=FRACTIONS):
         How often each was seen.
     mean : float
         Mean that is bet against, in (0, 1].
-    fractions : array-like of shape (n_fractions,), default=FRACTIONS
-        Shares of the capital at stake, in (0, 1).
 
     Returns
     -------
     float or ndarray of shape (...)
-        Log of the mean over the shares c of ``prod (1 - c + c x / mean)``.
+        Log of the mean over the `FRACTIONS` c of ``prod (1 - c + c x / mean)``.
 
     Notes
     -----
@@ -42,8 +40,7 @@ def log_capital(values, counts, mean, fractions=FRACTIONS):
     >>> print(round(log_capital([0.0, 1.0], [2, 30], 0.5), 2))
     12.6
     """
-    stake = np.asarray(fractions)[:, None]
-    gains = np.log1p(stake * (np.asarray(values, dtype=float) / mean - 1))
+    gains = np.log1p(FRACTIONS[:, None] * (np.asarray(values, dtype=float) / mean - 1))
     logs = np.asarray(counts) @ gains.T
     # By hand: scipy's logsumexp takes most of the time of a look.
     top = logs.max(axis=-1, keepdims=True)

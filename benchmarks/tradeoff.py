@@ -1,0 +1,112 @@
+"""How often a frontier of score and cost is named wrongly, and how often a bad model is found.
+
+Six models (or two), 100 items (or 20 clusters of 5), right and wrong answers that depend on the
+item, lognormal costs that depend on it, too. "wrong": the share of simulations in which a model on
+the true frontier is called dominated; the level allows .05. "found": the share of the truly
+dominated models that are found. Beside `tradeoff` stand the same verdicts by t intervals of paired
+differences (Bonferroni for all pairs), and by marginal t intervals that do not overlap: each at 95%,
+and all of them together at 95%.
+
+    python benchmarks/tradeoff.py [n_simulations]
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from scipy.stats import t as student_t
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from skbench import tradeoff
+
+N_ITEMS = 100
+
+
+def simulated(rng, scores, costs, sigma, n_clusters=N_ITEMS, shared=0.5):
+    """Rows of models with these logits, mean costs and log standard deviations of costs."""
+    n_models = len(scores)
+    cluster = np.arange(N_ITEMS) * n_clusters // N_ITEMS
+    hard = rng.normal(0, 1, n_clusters)[cluster]
+    right = rng.random((N_ITEMS, n_models)) < expit(np.asarray(scores) + hard[:, None])
+    long = rng.normal(0, 1, n_clusters)[cluster][:, None]
+    noise = rng.normal(0, 1, (N_ITEMS, n_models))
+    log = np.sqrt(shared) * long + np.sqrt(1 - shared) * noise
+    cost = np.asarray(costs) * np.exp(sigma * log - np.square(sigma) / 2)
+    items, models = np.indices(right.shape)
+    columns = {"model": models, "item": items, "cluster": cluster[items]}
+    columns |= {"score": right, "cost": cost}
+    return pd.DataFrame({name: x.ravel() for name, x in columns.items()}).astype({"score": float})
+
+
+def on_frontier(scores, costs):
+    """Models that no other beats in one quantity and equals or beats in the other."""
+    s, c = np.asarray(scores)[:, None], np.asarray(costs)[:, None]
+    beats = (s >= s.T) & (c <= c.T) & ((s > s.T) | (c < c.T))
+    return ~beats.any(axis=0)
+
+
+def by_t(rows, kind):
+    """Models that another dominates by t intervals: "paired", "marginal" or "together"."""
+    wide = rows.pivot(index="item", columns="model", values=["score", "cost"])
+    n, m = wide["score"].shape
+    tests = {"paired": m * (m - 1) / 2, "marginal": 1, "together": 2 * m}[kind]
+    reach, sure = student_t.isf(0.025 / tests, n - 1) / np.sqrt(n), []
+    for values in (wide["score"].to_numpy(), -wide["cost"].to_numpy()):
+        spread = values.std(axis=0, ddof=1)
+        apart = spread[:, None] + spread
+        if kind == "paired":
+            apart = (values[:, :, None] - values[:, None]).std(axis=0, ddof=1)
+        mean = values.mean(axis=0)
+        sure.append(mean[:, None] - mean > reach * apart)
+    return (sure[0] & sure[1]).any(axis=0)
+
+
+SETTINGS = {
+    "six equal models": ([0] * 6, [1] * 6, 1.0, {}),
+    "six equal models, 20 clusters": ([0] * 6, [1] * 6, 1.0, {"n_clusters": 20}),
+    "scores apart, costs equal": (np.arange(6) * 0.8 - 2, 1 + np.arange(6) * 1e-3, 1.0, {}),
+    "the same, costs less skewed": (np.arange(6) * 0.8 - 2, 1 + np.arange(6) * 1e-3, 0.5, {}),
+    "costs apart, scores equal": (np.arange(6) * 1e-3, 2.0 ** np.arange(6), 1.0, {}),
+    "list prices, and skewed costs of better models": (
+        [-2, -2, -2, 1, 1, 1], [1, 1, 1, 1.001, 1.001, 1.001], np.array([0, 0, 0, 1, 1, 1]), {},
+    ),
+    "two models, list price and skewed (1)": ([-2, 1], [1, 1.001], np.array([0, 1]), {}),
+    "two models, list price and skewed (1.5)": ([-2, 1], [1, 1.001], np.array([0, 1.5]), {}),
+    "three on the frontier, three dominated": (
+        [-1, 0, 1, -1.8, -1, 0], [1, 2, 4, 2, 4, 8], 1.0, {},
+    ),
+    "three on it, costs less skewed": (
+        [-1, 0, 1, -1.8, -1, 0], [1, 2, 4, 2, 4, 8], 0.5, {},
+    ),
+}  # fmt: skip
+
+
+def study(scores, costs, sigma, options, n_simulations, seed=0):
+    """Shares of simulations with a wrong frontier, and of dominated models found, per method."""
+    rng, truth = np.random.default_rng(seed), on_frontier(scores, costs)
+    wrong, found = np.zeros(4), np.zeros(4)
+    for _ in range(n_simulations):
+        rows = simulated(rng, scores, costs, sigma, **options)
+        cluster = "cluster" if options else None
+        own = tradeoff(rows, cluster=cluster).to_frame()["dominated"].sort_index().to_numpy()
+        others = [by_t(rows, kind) for kind in ("paired", "marginal", "together")]
+        for k, said in enumerate((own, *others)):
+            wrong[k] += (said & truth).any()
+            found[k] += said[~truth].mean() if (~truth).any() else np.nan
+    return wrong / n_simulations, found / n_simulations
+
+
+def main(n_simulations=500):
+    """Print the table."""
+    print(f"{'':48}wrong: tradeoff, paired, marginal, together    found: the same")
+    for name, (scores, costs, sigma, options) in SETTINGS.items():
+        wrong, found = study(scores, costs, sigma, options, n_simulations)
+        cells = [f"{x:7.3f}" for x in (*wrong, *found)]
+        print(f"{name:48}{''.join(cells[:4])}     {''.join(cells[4:])}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

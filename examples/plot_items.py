@@ -1,0 +1,62 @@
+"""
+Items that are keyed wrongly
+============================
+
+A benchmark whose key is wrong in some items punishes the models that are right. The answers of
+many models show it. Here keys are turned around on purpose, so that the truth is known: in a real
+matrix if SKBENCH_DATA names a folder with ``item_matrix_gsm.csv.gz``, else in simulated answers.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from skbench import ScatterDisplay, item_audit
+
+file = Path(os.environ.get("SKBENCH_DATA", ".")) / "item_matrix_gsm.csv.gz"
+rng = np.random.default_rng(0)
+
+
+def simulated(n_items=400, n_models=80):
+    """Right and wrong answers of models; items differ in difficulty and discrimination."""
+    slope = np.exp(rng.normal(0, 0.4, (n_items, 1)))
+    logit = slope * rng.normal(0, 1.2, n_models) + rng.normal(0.3, 1.5, (n_items, 1))
+    return rng.binomial(1, 1 / (1 + np.exp(-logit)))
+
+
+scores = pd.read_csv(file).drop(columns="item").to_numpy() if file.exists() else simulated()
+wrong = rng.choice(len(scores), 12, replace=False)
+scores[wrong] = 1 - scores[wrong]
+table = pd.DataFrame(scores).rename_axis(index="item", columns="model")
+rows = table.stack().rename("score").reset_index()
+
+# %%
+# How many of the twelve are flagged, and how many of the others?
+
+audit = item_audit(rows)
+print(audit)
+flagged = audit.flagged.index[audit.flagged["flagged"] == "keyed wrongly"]
+print(f"{len(set(flagged) & set(wrong))} of 12 found, {len(set(flagged) - set(wrong))} others")
+
+# %%
+# Their discrimination is negative, but so is that of some hard items whose key is right: an item
+# is flagged if its scores, turned around, would be like those of the other items.
+
+print(audit.flagged.head(5).round(2))
+
+# %%
+# With five of the models nothing can be said about single items, and the audit says so.
+
+few = item_audit(rows[rows["model"] < 5])
+print(few.sentences()[-1])
+
+# %%
+# Difficulty and discrimination of all items.
+
+display = ScatterDisplay.from_item_audit(audit)
+display.plot()
+if len(sys.argv) > 1:
+    display.figure_.savefig(sys.argv[1], dpi=150)

@@ -1,0 +1,73 @@
+"""Votes between two models as rows of a table: their columns, models and outcomes."""
+
+import numpy as np
+import pandas as pd
+
+from skbench import _checks
+from skbench.items.rows import collected, opened, refuse_lists
+from skbench.items.votes import vote_outcomes
+from skbench.stats.ranking.bradley_terry import Votes, count_votes
+
+
+def votes_of(X, models, y, cluster, covariates, position, judge):
+    """`Votes`, equal ones counted where that loses nothing, and the names of all models."""
+    rows = vote_rows(X, models, [*covariates, *_checks.names_of(judge)])
+    first, second, names = _models_of(rows, models)
+    outcome, verdict = outcomes_of(rows, models, y), None
+    if judge is not None:
+        verdict = outcomes_of(rows, models, rows[judge], f"verdict of {judge!r}")
+        refuse_first(np.isnan(verdict), f"votes have no verdict in {judge!r}")
+    if judge is None or np.isnan(outcome).all():
+        refuse_first(np.isnan(outcome), "votes have no outcome")
+    features = features_of(rows, covariates, position)
+    if cluster is None and not features.size:
+        return count_votes(first, second, outcome, len(names), verdict), names
+    clusters, ones = np.arange(len(rows)), np.ones(len(rows))
+    if cluster is not None:
+        clusters = pd.factorize(_checks.check_named("cluster", cluster))[0]
+    return Votes(first, second, outcome, features, clusters, ones, verdict), names
+
+
+def vote_rows(X, models, others):
+    """The votes as a pandas frame, with the columns of both models and the others."""
+    frame = opened(X)
+    _checks.require_columns(frame.collect_schema().names(), [*models, *others], "X")
+    refuse_lists(frame, models)
+    rows = collected(frame.select(dict.fromkeys([*models, *others])))
+    if len(rows) == 0:
+        raise ValueError("X has no rows: pass one row per vote.")
+    return rows.set_axis(X.index) if isinstance(X, pd.DataFrame) else rows
+
+
+def features_of(rows, covariates, position):
+    """Covariates of the votes, that of the first place in front."""
+    columns = [np.ones(len(rows))] if position else []
+    for name in covariates:
+        columns.append(_checks.check_column(name, rows[name], rows.index, unit="vote"))
+    return np.array(columns).reshape(-1, len(rows)).T
+
+
+def _models_of(rows, models):
+    """Positions of both models of each vote, and the names of all models."""
+    for name in models:
+        _checks.check_named(name, rows[name], rows.index)
+    both = _checks.of_one_type(pd.concat([rows[name] for name in models]))
+    codes, names = pd.factorize(both, sort=True)
+    first, second = codes.reshape(2, -1)
+    refuse_first(first == second, "votes are between a model and itself")
+    return first, second, pd.Index(names, name="model")
+
+
+def outcomes_of(rows, models, y, what="winner"):
+    """What the first model got in each vote; nan where that is blank."""
+    y = _checks.one_column("y", y)
+    _checks.refuse_unhashable("y", y)
+    return vote_outcomes(y, *(rows[model] for model in models), what=what)
+
+
+def refuse_first(odd, what):
+    """Refuse rows, naming the first."""
+    if odd.any():
+        raise ValueError(
+            f"{odd.sum()} of {len(odd)} {what}, the first in row {np.argmax(odd)}. Leave them out."
+        )

@@ -1,0 +1,112 @@
+"""Mean costs of models for `tradeoff`, and what the errors of their differences need."""
+
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from skbench._checks import plain, require_columns
+from skbench._warnings import warn
+from skbench.comparison._pairs import averaged, pair_table
+from skbench.containers import UNLESS_SKEWED, Estimate
+from skbench.items.rows import SCORE, as_frame, collected, with_score
+from skbench.items.tables import score_table
+from skbench.stats.intervals.group_means import mean_of_groups
+from skbench.stats.ranking.frontier import skewed_ends
+
+
+class Costs(NamedTuple):
+    """Mean costs of models, as `skbench.stats.frontier.dominance` takes them."""
+
+    estimate: Estimate
+    influence: np.ndarray  # (n_clusters, n_models)
+    variance: np.ndarray  # (n_models, n_models), of differences
+    df: np.ndarray
+    fixed: np.ndarray  # (n_models,), whether the cost is the same on all items
+
+
+def cost_table(items, cost, *, model, **names):
+    """A `ScoreTable` of the costs of the rows that have one."""
+    frame = as_frame(items)
+    require_columns(frame.collect_schema().names(), [cost, model])
+    frame = with_score(frame, cost)
+    absent = nw.col(SCORE).is_null() | nw.col(SCORE).is_nan()
+    flags = frame.select(
+        absent.cast(nw.Float64).sum().alias("absent"),
+        (nw.col(SCORE) < 0).cast(nw.Float64).sum().alias("negative"),
+        nw.len().alias("rows"),
+    )
+    n_absent, n_negative, n_rows = collected(flags).iloc[0]
+    if n_negative:
+        raise ValueError(
+            f"{n_negative:.0f} of {n_rows:.0f} values of {cost!r} are negative. Leave costs that "
+            "are not known blank. Change the sign of what is better where it is more."
+        )
+    if n_absent == n_rows:
+        raise ValueError(f"No row has a {cost!r}. Name another column of costs.")
+    if n_absent:
+        warn(
+            f"{n_absent:.0f} of {n_rows:.0f} rows have no {cost!r} and count in the scores alone. "
+            "If answers failed or ran out of time there, mean costs are too low."
+        )
+    rows = nw.to_native(frame.filter(~absent).drop(SCORE))
+    table = score_table(rows, model=model, score=cost, bounds=(-np.inf, np.inf), **names)
+    _warn_of_zeros(table, cost)
+    return table
+
+
+def _warn_of_zeros(table, cost):
+    """Warn of costs of 0 beside others of the same model."""
+    zero, answered = np.sum(table.scores == 0, axis=0), np.sum(table.n_answers > 0, axis=0)
+    partly = (zero > 0) & (zero < answered)
+    if partly.any():
+        m = int(np.argmax(partly))
+        warn(
+            f"{partly.sum()} of {len(partly)} models have a {cost!r} of 0 on some items and not on "
+            f"others, such as {plain(table.models[m])!r} ({zero[m]} of {answered[m]}). If these "
+            "answers came from a cache or failed, leave their costs blank."
+        )
+
+
+def costs_of(table, confidence_level, unrelated=False):
+    """`Costs` of a table of costs; `unrelated` models as on different items, if asked."""
+    by_topic = pair_table(table, unrelated)
+    pairs, n_topics = averaged(by_topic), len(by_topic.fits)
+    mean, own, own_df = _own(table, by_topic)
+    influence = np.concatenate([np.nan_to_num(fit.influence) for fit in by_topic.fits]) / n_topics
+    # A list price, whatever least squares make of it where other models have gaps.
+    present = np.where(np.isnan(table.scores), np.inf, table.scores)
+    price = present.min(axis=0, initial=np.inf)
+    fixed = np.nanmax(table.scores, axis=0) - price <= table.rounding
+    fixed &= np.sum(table.n_answers > 0, axis=0) > 1
+    mean, own = np.where(fixed, price, mean), np.where(fixed, 0.0, own)
+    own_df, influence = np.where(fixed, np.inf, own_df), np.where(fixed, 0.0, influence)
+    either = fixed[:, None] | fixed
+    # Differences that are alike on all items do not tell how others would spread.
+    variance = np.where(pairs.variance[0] > table.rounding**2, pairs.variance[0], np.nan)
+    variance = np.where(either, own[:, None] + own, variance)
+    low, high = skewed_ends(mean, own, influence, own_df, confidence_level)
+    what = "mean of the items" if n_topics == 1 else f"mean of {n_topics} topics"
+    what += ", clusters, CR2" if table.is_clustered else ", t"
+    estimate = Estimate(
+        value=mean,
+        low=np.maximum(low, 0.0),
+        high=high,
+        standard_error=np.sqrt(own),
+        confidence_level=confidence_level,
+        labels=table.models,
+        method=f"{what} with the skewness taken off",
+        guarantee=UNLESS_SKEWED,
+    )
+    df = np.where(either, np.minimum(own_df[:, None], own_df), pairs.df[0])
+    return Costs(estimate, influence, variance, df, fixed)
+
+
+def _own(table, by_topic):
+    """Mean, variance and degrees of freedom of each model's cost."""
+    mean, df = (np.stack([getattr(fit, x) for fit in by_topic.fits]) for x in ("mean", "df"))
+    if len(mean) == 1:
+        return mean[0], by_topic.own_variance[0], df[0]
+    n = np.transpose([table.group_sums(has) for has in table.n_answers.T > 0])
+    variance = mean_of_groups(by_topic.own_variance, np.maximum(n, 1), df).variance
+    return mean.mean(axis=0), variance, np.where(np.isfinite(variance), np.inf, np.nan)

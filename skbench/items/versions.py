@@ -1,0 +1,255 @@
+"""The order of versions: by a column of numbers or dates, by a list, or by dates in their names."""
+
+import re
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype
+
+from skbench._checks import LARGEST, kind_of, listed, plain, require_columns
+from skbench.items.roles import check_model
+from skbench.items.rows import as_frame, collected, refuse_lists
+
+_YEAR = pd.Timedelta(days=365.25)
+_MOST_LISTED = 12  # versions in an error
+_NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?"
+_ISO = (
+    r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+    r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?"
+)
+_ZONE = r":.*(?:Z|[+-][0-9]{2}:?[0-9]{2})$"
+_AS_NUMBER = r"(19|20)[0-9]{2}(0[1-9]|1[0-2])((0[1-9]|[12][0-9]|3[01]))?"  # 202405, 20240513
+# A version in a name, where the rest of the name is the same in all.
+_IN_NAMES = (
+    r"(?P<rest>.* \| )(?P<version>.+)",
+    r"(?P<rest>.*?)(?<![0-9])(?P<version>20[0-9]{2}-?[01][0-9](-?[0-3][0-9])?)(?![0-9])(?P<end>.*)",
+    r"(?P<rest>.*?)(?<![A-Za-z0-9])[vV](?P<version>[0-9]+)(?![0-9.])(?P<end>.*)",
+)
+
+
+class Versions(NamedTuple):
+    """Versions of a model and where they stand."""
+
+    items: object  # rows of these versions
+    model: str  # column that names them
+    value: pd.Series  # number or date (UTC) of each version
+    unit: str  # what a slope is "per"
+    notes: tuple = ()
+
+    @property
+    def place(self):
+        """Numbers: dates in years since the first."""
+        if self.unit != "year":
+            return self.value.astype(float)
+        return (self.value - self.value.min()) / _YEAR
+
+
+def ordered_versions(items, order, model):
+    """`Versions` by a column of numbers or dates, or by a list of names in order."""
+    frame = as_frame(items)
+    columns = frame.collect_schema().names()
+    if not isinstance(order, str):
+        if not hasattr(order, "__len__"):
+            raise TypeError(
+                f"order must name a column, or the versions in order, got {type(order).__name__}."
+            )
+        if not len(order):
+            raise ValueError("order is an empty list. Name the versions, first to last.")
+        return _by_list(frame, columns, list(order), model)
+    if order == "version" and order not in columns:
+        return _by_names(frame, columns, model)
+    if model == "model" and model not in columns:
+        model = order
+    require_columns(columns, [model, order])
+    refuse_lists(frame, [model, order])
+    pairs = collected(frame.select(list(dict.fromkeys([model, order]))).unique())
+    _refuse_empty(pairs)
+    for name in pairs:
+        if pairs[name].isna().any():
+            raise ValueError(f"Some rows have no {name!r}. Fill it in, or leave the rows out.")
+    if model != order:
+        several = pairs.groupby(model)[order].nunique()
+        if len(several) == 1:  # one model in several versions
+            model, pairs = order, pairs[[order]]
+        elif several.max() > 1:
+            name = several.idxmax()
+            own = listed(pairs.loc[pairs[model] == name, order], most=3, show=repr)
+            raise ValueError(
+                f"Model {plain(name)!r} has several values of {order!r}: {own}. Keep the rows of "
+                f"one model, or give each of its versions a name of its own in {model!r}."
+            )
+    values = pairs.set_index(model, drop=False)[order]
+    parsed = _parsed(values, order)
+    if parsed is None:
+        _refuse(values, order)
+    value, unit, notes = parsed
+    return _several(Versions(items, model, value, unit, notes), order)
+
+
+def _by_list(frame, columns, names, model):
+    """Versions in the order of a list, one step apart; all others are left out."""
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"order names {plain(twice[0])!r} twice. Name each version once.")
+    if model == "model" and "version" in columns and not _holds(frame, columns, model, names):
+        model = "version"
+    require_columns(columns, [model])
+    known = collected(frame.select(model).unique())[model]
+    for name in names:
+        check_model(name, sorted(known, key=str))
+    left_out = [name for name in known if name not in names]
+    notes = ()
+    if left_out:
+        frame = frame.filter(nw.col(model).is_in(names))
+        out = listed(sorted(map(str, left_out)), most=3)
+        notes = (f"Not in the order given, and left out: {out}.",)
+    value = pd.Series(np.arange(len(names)), pd.Index(names, name=model))
+    return _several(Versions(nw.to_native(frame), model, value, "version", notes), names)
+
+
+def _holds(frame, columns, model, names):
+    """Whether a column names one of these models."""
+    return model in columns and collected(frame.select(model).unique())[model].isin(names).any()
+
+
+def _by_names(frame, columns, model):
+    """Versions by dates or numbers in the names of one model's versions."""
+    require_columns(columns, [model if model in columns else "version"])
+    refuse_lists(frame, [model])
+    known = collected(frame.select(model).unique())[model].dropna()
+    _refuse_empty(known)
+    own = pd.Series(known.array, known)
+    found = _parsed(own, model) or _in_names(known.astype(str), known)
+    if found is None:
+        raise ValueError(
+            "There is no column 'version', and the names do not tell the order. "
+            f"{_remedy(own)} Or name a column of numbers or dates."
+        )
+    value, unit, notes = found
+    return _several(Versions(nw.to_native(frame), model, value, unit, notes), model)
+
+
+def _refuse_empty(rows):
+    if rows.empty:
+        raise ValueError("items has no rows: there is nothing to compare.")
+
+
+def _in_names(names, labels):
+    """Dates or numbers of versions in names that are otherwise the same; None where there are none.
+
+    >>> names = pd.Series(["ada-2024-05-13", "ada-2024-11-20"])
+    >>> _in_names(names, names)[0].dt.month.tolist()
+    [5, 11]
+    """
+    for pattern in _IN_NAMES:
+        parts = names.str.extract(f"^{pattern}$")
+        rest = parts.drop(columns="version")[[c for c in ("rest", "end") if c in parts]]
+        if parts["version"].isna().any() or len(rest.drop_duplicates()) > 1:
+            continue
+        text = parts["version"].str.replace(
+            r"^(20\d\d)([01]\d)([0-3]\d)?$",
+            lambda found: "-".join(filter(None, found.groups())),
+            regex=True,
+        )
+        parsed = _parsed(text.set_axis(pd.Index(labels)), "version number")
+        if parsed is not None:
+            what = "dates" if parsed[1] == "year" else "numbers"
+            unit = parsed[1].removeprefix("unit of ")
+            return parsed[0], unit, (f"Versions stand in order of the {what} in their names.",)
+    return None
+
+
+def _parsed(values, name):
+    """Numbers or dates, what a slope is per, and notes; None for what has no order of its own."""
+    kind = "boolean" if is_bool_dtype(values) else kind_of(values)
+    if kind in ("number", "integer", "floating", "decimal"):
+        return _numbers(values.astype(float), name), _unit_of(name), ()
+    if kind in ("date", "datetime", "datetime64"):
+        aware = [getattr(value, "tzinfo", None) is not None for value in values]
+        return _dates(values, name, aware), "year", ()
+    if kind != "string":
+        return None
+    text = values.astype(str).str.strip()
+    # 1.9 and 1.10 are versions, of which neither is a number.
+    if text.str.fullmatch(_NUMBER).all() and text.str.partition(".")[2].str.len().nunique() == 1:
+        note = f"{name!r} holds numbers as text, taken as numbers."
+        return _numbers(text.astype(float), name), _unit_of(name), (note,)
+    if text.str.fullmatch(_ISO).all():
+        try:
+            dates = _dates(text, name, text.str.contains(_ZONE, regex=True))
+        except pd.errors.OutOfBoundsDatetime:
+            raise
+        except ValueError as error:
+            if "time zone" in str(error):
+                raise
+            return None  # no day of the calendar
+        return dates, "year", (f"{name!r} holds ISO dates as text, taken as dates (UTC).",)
+    return None
+
+
+def _unit_of(name):
+    return f"unit of {name}"
+
+
+def _numbers(values, name):
+    """Finite numbers that are no dates."""
+    if not (values.abs() <= LARGEST).all():
+        raise ValueError(f"{name!r} must hold finite numbers up to {LARGEST:g}.")
+    whole = values[values % 1 == 0].map("{:.0f}".format)
+    if len(whole) == len(values) and whole.str.fullmatch(_AS_NUMBER).all():
+        raise ValueError(
+            f"{name!r} holds {whole.iloc[0]}, which looks like a date written as a number. Write "
+            "dates as 2024-05-13, or pass the versions in order as a list."
+        )
+    return values
+
+
+def _dates(values, name, aware):
+    """Dates in UTC, of values that all have a time zone or none."""
+    if np.any(aware) and not np.all(aware):
+        raise ValueError(
+            f"Some dates of {name!r} have a time zone and others have none. Give all of them one."
+        )
+    how = {"format": "ISO8601"} if kind_of(values) == "string" else {}
+    dates = pd.to_datetime(values.to_numpy(dtype=object), utc=True, **how)
+    return pd.Series(dates.tz_localize(None), values.index)
+
+
+def _refuse(values, order):
+    """Refuse text whose order nobody can tell."""
+    what = "text" if kind_of(values) == "string" else f"values of type {kind_of(values)}"
+    raise ValueError(
+        f"{order!r} holds {what}, such as {str(values.iloc[0])!r}, whose order is not known. "
+        f"{_remedy(values)}"
+    )
+
+
+def _remedy(values):
+    """What to pass instead: the versions as a list, with their numbers in order."""
+    text = values.astype(str).sort_values(key=lambda text: text.map(_natural), kind="stable")
+    names = [plain(name) for name in text.index]
+    example = f", for example order={names!r}" if len(names) <= _MOST_LISTED else " as order="
+    return f"Pass the versions in order{example}."
+
+
+def _natural(name):
+    """Text with its numbers as numbers: v9 before v10."""
+    parts = re.split(r"([0-9]+)", name)  # text and numbers in turn
+    return tuple(int(part) if i % 2 else part for i, part in enumerate(parts))
+
+
+def _several(versions, order):
+    """The versions, of which two must differ in their place."""
+    if versions.value.nunique() > 1:
+        return versions
+    if len(versions.value) < 2:
+        raise ValueError(
+            f"There is one version only, {plain(versions.value.index[0])!r}, and no trend. "
+            "Add versions."
+        )
+    raise ValueError(
+        f"All {len(versions.value)} versions have one value of {order!r}, "
+        f"{versions.value.iloc[0]}, and no trend. Name another column, or pass them in order."
+    )

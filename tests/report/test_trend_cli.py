@@ -1,0 +1,130 @@
+"""`skbench trend`: versions as people's files have them, and scores that are on no one scale."""
+
+import json
+import shlex
+from functools import partial
+
+import commands
+import numpy as np
+import pandas as pd
+import pytest
+from commands import crossed
+
+from skbench import trend as find_trend
+from skbench.report.trend import trend
+
+run, parsed = partial(commands.run, trend), partial(commands.parsed, trend)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    hard = rng.random(60)
+
+    def score(version, item):
+        return float(rng.random() < 0.9 - 0.15 * version - 0.4 * hard[item])
+
+    return crossed(score, version=range(4), item=range(60))
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "versions.csv"
+
+
+def test_numbers_are_those_of_python_and_the_result_comes_first(rows, file, tmp_path):
+    rows = rows.assign(model=rows["version"].map("ada-2024-0{}-01".format)).replace(
+        {"model": {"ada-2024-00-01": "ada-2023-07-01"}}
+    )
+    rows = rows.drop(columns="version")
+    rows.to_csv(file, index=False)
+    known, document = find_trend(rows), parsed(file)
+    found = pd.DataFrame(document["trend"])
+    np.testing.assert_allclose(found["value"], known.estimate.value)
+    assert document["unit"] == "year" and found["verdict"][0] == "falling"
+    assert document["models"][0]["order"] == "2023-07-01"
+    picture = tmp_path / "trend.svg"
+    result = run(file, "--plot", picture)
+    assert result.stdout.startswith("The score falls by ") and picture.stat().st_size > 1000
+    rows.assign(part=rows["item"] % 3).to_csv(file, index=False)
+    (line, *_) = run(file, "--by", "part", "--csv").stdout.splitlines()
+    assert (
+        line.startswith("topic,value,low,high") and len(parsed(file, "--by", "part")["topics"]) == 3
+    )
+
+
+@pytest.mark.parametrize("names", ["model and version", "version alone", "names"])
+def test_what_is_no_order_is_asked_with_words_that_work(rows, file, names):
+    text = rows.assign(version=rows["version"].map("1.{}".format).replace({"1.3": "1.10"}))
+    if names == "model and version":
+        text["model"] = "ada"
+    if names == "names":
+        text["version"] = "release " + text["version"]
+    text.to_csv(file, index=False)
+    options = ["--model", "version"] * (names != "model and version")
+    result = run(file, *options)
+    assert result.exit_code == 1 and not result.stdout
+    words = shlex.split(result.stderr.splitlines()[-1].replace("'version'", "version"))
+    order = words[words.index("--order") + 1].removesuffix(".")
+    assert [name.split()[-1] for name in order.split(",")] == ["1.0", "1.1", "1.2", "1.10"]
+    found = parsed(file, *options, "--order", order)
+    np.testing.assert_allclose(found["trend"][0]["value"], find_trend(rows).estimate.value[0])
+
+
+def write_log(folder, model, judge, rows, template=None):
+    options = {"model": judge, "template": template}
+    scorer = {"name": "model_graded_qa", "options": {k: v for k, v in options.items() if v}}
+    about = {"task": "facts", "model": model, "scorers": [scorer], "dataset": {}, "config": {}}
+    samples = [
+        {"id": int(item), "epoch": 1, "input": f"question {item}",
+         "scores": {"model_graded_qa": {"value": "C" if score else "I"}}}
+        for item, score in zip(rows["item"], rows["score"], strict=True)
+    ]  # fmt: skip
+    log = {"version": 2, "status": "success", "eval": about, "samples": samples}
+    (folder / f"{model}.json").write_text(json.dumps(log))
+
+
+JUDGES = {
+    "one judge": ({}, None),
+    "another judge": ({1: "gpt-5"}, "model gpt-5"),
+    "its own judge": (dict.fromkeys(range(4)), "model ada-v1"),
+    "another prompt": ({2: ("gpt-4", "Be strict: {answer}")}, "Be strict"),
+}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_scores_of_another_judge_are_refused_until_told(rows, tmp_path, name):
+    judges, words = JUDGES[name]
+    for version, own in rows.groupby("version"):
+        judge = judges.get(version, "gpt-4")
+        judge, prompt = judge if isinstance(judge, tuple) else (judge, None)
+        write_log(tmp_path, f"ada-v{version}", judge, own, prompt)
+    result = run(tmp_path)
+    if words is None:
+        assert result.exit_code == 0, result.stderr
+        return
+    assert result.exit_code == 1 and not result.stdout and words in result.stderr
+    command = shlex.split(result.stderr.splitlines()[-1])
+    assert command[:2] == ["skbench", "trend"] and command[-1] == "--same-scale"
+    assert "The score falls" in run(*command[2:]).stdout
+    # Versions that are left out do not matter.
+    alike = [v for v in range(4) if v not in judges]
+    if len(alike) > 1:
+        some = ",".join(f"ada-v{v}" for v in alike)
+        assert run(tmp_path, "--order", some).exit_code == 0
+        renamed = [
+            "--rename",
+            f"ada-v{alike[0]}=old",
+            "--order",
+            some.replace(f"ada-v{alike[0]}", "old"),
+        ]
+        assert run(tmp_path, *renamed).exit_code == 0
+
+
+def test_a_column_that_names_the_judge(rows, file):
+    rows = rows.rename(columns={"version": "model"}).replace({"model": {3: 30}})
+    rows.assign(judge=np.where(rows["model"] == 30, "gpt-5", "gpt-4")).to_csv(file, index=False)
+    result = run(file)
+    assert result.exit_code == 1 and "gpt-5" in result.stderr
+    assert run(file, "--same-scale").exit_code == 0
+    assert run(file, "--order", "0,1,2").exit_code == 0

@@ -1,0 +1,109 @@
+"""Noise of repeated verdicts: analysis of variance by hand, symmetry, limits, coverage."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import binom, f_oneway
+
+from skbench.stats.resampling.repeats import repeat_noise
+
+
+def by_hand(rows):
+    """Variance within, and between by the analysis of unweighted means, answer by answer."""
+    rows = [[v for v in row if np.isfinite(v)] for row in rows]
+    means = [sum(row) / len(row) for row in rows]
+    squares = sum((v - m) ** 2 for row, m in zip(rows, means, strict=True) for v in row)
+    within = squares / sum(len(row) - 1 for row in rows)
+    center = sum(means) / len(means)
+    spread = sum((m - center) ** 2 for m in means) / (len(means) - 1)
+    return within, spread - within * sum(1 / len(row) for row in rows) / len(rows)
+
+
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_components_are_those_of_the_analysis_of_variance(gaps):
+    rng = np.random.default_rng(0)
+    y = rng.normal(5, 1, (40, 1)) + rng.normal(0, 0.7, (40, 4))
+    y[rng.random(y.shape) < gaps] = np.nan
+    y = y[np.isfinite(y).any(axis=1)]
+    found = repeat_noise(y, np.arange(len(y)))
+    within, between = by_hand(y)
+    assert_allclose([found.within, found.between], [within, between])
+    assert_allclose(found.share, within / (between + within))
+    if not gaps:
+        f = f_oneway(*y).statistic
+        assert_allclose(1 - found.share, (f - 1) / (f + 3))  # intraclass correlation
+    moved = repeat_noise(1e6 - 10 * y[::-1, ::-1], np.arange(len(y)))
+    assert_allclose(moved[2:], found[2:], rtol=1e-6)
+
+
+def test_copies_in_clusters_tell_nothing_new():
+    rng = np.random.default_rng(1)
+    y = rng.normal(0, 1, (30, 1)) + rng.normal(0, 1, (30, 3))
+    alone, copies = repeat_noise(y, np.arange(30)), np.repeat(y, 4, axis=0)
+    found = repeat_noise(copies, np.repeat(np.arange(30), 4))
+    assert_allclose(found.within, alone.within)
+    # The noise of copies averages out in the formula, not in their mean: all the rest is between.
+    assert_allclose(found.between + found.within / 3, 4 * (alone.between + alone.within / 3))
+
+
+def test_limits():
+    same = np.repeat([[1.0], [0.0], [1.0], [1.0]] * 5, 2, axis=1)
+    found = repeat_noise(same, np.arange(20))
+    assert found.within == found.share == found.low == 0 < found.high < 0.6
+    everything = repeat_noise(np.ones((5, 2)), np.arange(5))
+    assert everything.within == 0 and np.isnan(everything.share)
+    only_noise = repeat_noise([[0, 1], [1, 0], [0, 1], [0, 0.9]], np.arange(4))
+    assert only_noise.between == 0 and only_noise.share == only_noise.high == 1
+    two = repeat_noise([[0, 1], [1, 1]], [0, 1])
+    assert np.isnan([two.low, two.high]).all() and 0 < two.share <= 1
+    one = repeat_noise([[0, 1], [1, 1], [0, 0]], [0, 0, 0])
+    assert one.within == 1 / 6 and np.isnan(one[1:]).all()
+
+
+def guessed_at(rng, n, share):
+    """Answers whose verdict is sure, but for a share on which the judge guesses; and the truth."""
+    p = np.where(rng.random(n) < share, 0.5, (rng.random(n) < 0.6) * 1.0)
+    mean = 0.6 - 0.1 * share
+    return p, share / 4 / (mean * (1 - mean))
+
+
+def misses(rng, n, k, share, n_sets):
+    count = 0
+    for _ in range(n_sets):
+        p, truth = guessed_at(rng, n, share)
+        y = (rng.random((n, k)) < p[:, None]) * 1.0
+        y[1:, 1:][rng.random((n - 1, k - 1)) < 0.1] = np.nan
+        found = repeat_noise(y, np.arange(n))
+        count += not found.low <= truth <= found.high
+    return count
+
+
+def test_the_share_is_covered_where_changes_are_rare():
+    assert misses(np.random.default_rng(2), 60, 2, 0.05, 200) <= binom.ppf(0.999, 200, 0.07)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_share_of_noise_is_covered(n, k):
+    rng = np.random.default_rng([n, k])
+    for share in (0.02, 0.1, 0.3):
+        assert misses(rng, n, k, share, 400) / 400 <= 0.07 + 0.013  # one binomial spread
+    for ratio in (0.2, 1, 5):
+        hits = []
+        for _ in range(400):
+            y = rng.normal(0, 1, (n, 1)) + rng.normal(0, np.sqrt(ratio), (n, k))
+            found = repeat_noise(y, np.arange(n))
+            hits.append(found.low <= ratio / (1 + ratio) <= found.high)
+        assert np.mean(hits) >= 0.93 - 0.013
+    if n < 200:
+        hits = [found_in_clusters(rng, n, k) for _ in range(400)]
+        assert np.mean(hits) >= 0.93 - 0.013
+
+
+def found_in_clusters(rng, n_clusters, k):
+    """Clusters of five answers: between = variance of cluster's effect times 5, and of answers."""
+    base = np.repeat(rng.normal(0, 1, n_clusters), 5) + rng.normal(0, 1, 5 * n_clusters)
+    y = base[:, None] + rng.normal(0, 2, (base.size, k))
+    found = repeat_noise(y, np.repeat(np.arange(n_clusters), 5))
+    return found.low <= 4 / (5 + 1 + 4) <= found.high

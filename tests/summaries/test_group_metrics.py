@@ -113,13 +113,21 @@ def test_what_cannot_be_meant_is_refused(case):
         group_metrics(y_true, y_pred, by, **options)
 
 
-def simulated(metric, n_groups, rng, least=15, most=120):
-    """Labels, predictions and groups of some rows each, and the true metric of each group."""
+def simulated(metric, n_groups, rng, least=15, most=120, evenly=False):
+    """Labels, predictions and groups of some rows each, and the true metric of each group.
+
+    True rates are normal on the logit scale, or spread evenly between two ends.
+    """
     group = np.repeat(np.arange(n_groups), rng.integers(least, most + 1, n_groups))
     share, tpr, fpr = (expit(logit(p) + rng.normal(0, 0.5, n_groups)) for p in (0.4, 0.7, 0.2))
+    if evenly:
+        ends = (0.15, 0.6), (0.4, 0.95), (0.03, 0.4)
+        share, tpr, fpr = (rng.uniform(*two, n_groups) for two in ends)
     y = rng.random(len(group)) < share[group]
     if metric == "auc":
         auc = expit(1 + rng.normal(0, 0.5, n_groups))
+        if evenly:
+            auc = norm.cdf(rng.uniform(0, 2.5, n_groups) / 2**0.5)
         return y, rng.normal(size=len(group)) + (2**0.5 * norm.ppf(auc))[group] * y, group, auc
     predicted = rng.random(len(group)) < np.where(y, tpr[group], fpr[group])
     tp, fp, fn = share * tpr, (1 - share) * fpr, share * (1 - tpr)
@@ -128,9 +136,11 @@ def simulated(metric, n_groups, rng, least=15, most=120):
 
 
 @pytest.mark.filterwarnings("ignore")  # a few groups lack positive rows
+@pytest.mark.parametrize("evenly", [False, True])
 @pytest.mark.parametrize("metric", METRICS)
-def test_direct_intervals_cover(metric):
-    y, predicted, group, truth = simulated(metric, 4000, np.random.default_rng(0))
+def test_direct_intervals_cover(metric, evenly):
+    rng = np.random.default_rng(0)
+    y, predicted, group, truth = simulated(metric, 4000, rng, evenly=evenly)
     g = group_metrics(y, predicted, group, metric).dropna()
     estimate, truth = DirectEstimator().fit(**g.fit_args).estimate(), truth[g.labels]
     covered = np.mean((estimate.low <= truth) & (truth <= estimate.high))

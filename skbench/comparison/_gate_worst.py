@@ -35,8 +35,12 @@ def _check_floor(floor, n_topics, bounds):
 
 def _draws_of_table(table):
     """Joint draws of the first model's means by topic."""
-    topic = table.cluster_groups[table.clusters]
-    key = {"topic": table.groups[topic], "item": range(len(topic)), "cluster": table.clusters}
+    # Topics go by what they hold: their names change no draw.
+    numbers = *np.nan_to_num(table.scores).T, np.ones(len(table.scores))
+    order = np.lexsort([table.group_sums(values).round(9) for values in numbers])
+    names = np.char.zfill(np.argsort(order).astype(str), 9)
+    topic = names[table.cluster_groups[table.clusters]]
+    key = {"topic": topic, "item": range(len(topic)), "cluster": table.clusters}
     rows = pd.DataFrame(table.scores, columns=["new", "old"])
     rows = rows.assign(**key).melt([*key], var_name="model", value_name="score").dropna()
     cluster = "cluster" if table.is_clustered else None
@@ -44,14 +48,13 @@ def _draws_of_table(table):
     fitted = MixedModel().fit(**summary.fit_args)
     own = np.flatnonzero(summary.labels.get_level_values("model") == "new")
     values = fitted.sample(_N_DRAWS, random_state=0).values[:, own]
-    topics = summary.labels[own].get_level_values("topic")
+    place = order[summary.labels[own].get_level_values("topic").astype(int)]
     if table.sizes is not None:
         z, sigma2, n = (getattr(summary, name)[own] for name in ("z", "sigma2", "n"))
-        size = table.sizes[table.groups.get_indexer(topics)]
-        values = _of_population(values, z, sigma2 * n, n, size)
+        values = _of_population(values, z, sigma2 * n, n, table.sizes[place])
     if table.bounds is not None:
         values = np.clip(values, *table.bounds)
-    return Draws(values, topics, "posterior")
+    return Draws(values, table.groups[place], "posterior")
 
 
 def _of_population(expected, seen, variance, n, size):

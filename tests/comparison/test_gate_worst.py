@@ -48,6 +48,16 @@ def test_verdict_is_that_of_the_worst_topic(rows):
     assert json.loads(result.to_json())["worst"] == found
 
 
+def test_names_and_columns_of_topics_change_nothing(rows):
+    expected = gate(rows, "old", "new", 0.5, by="topic", worst=0.4).worst_topic()
+    other = rows.assign(topic=9 - rows["topic"].str[1].astype(int), half="a").sample(
+        frac=1, random_state=0
+    )
+    found = gate(other, "old", "new", 0.5, by=["half", "topic"], worst=0.4).worst_topic()
+    assert [found[name] for name in ("low", "high")] == [expected["low"], expected["high"]]
+    assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "a / 5"
+
+
 def test_difference_decides_too(rows):
     worse = rows.assign(score=rows["score"] * ((rows["model"] == "old") | (rows["item"] % 3 > 0)))
     result = gate(worse, "old", "new", 0.05, by="topic", worst=0.01)

@@ -53,10 +53,11 @@ def _cases(path, bad, notes):
 
 def _graders(run):
     """Each metric with the model that judges by it, as far as these are named."""
-    cases = [case for case in run.get("testCases") or [] if isinstance(case, dict)]
-    for metric in [metric for case in cases for metric in case.get("metricsData") or []]:
-        if isinstance(metric, dict) and isinstance(metric.get("evaluationModel"), str):
-            yield str(metric.get("name")), f"model {metric['evaluationModel']}"
+    for case in run.get("testCases") or []:
+        metrics = case.get("metricsData") if isinstance(case, dict) else None
+        for metric in metrics if isinstance(metrics, list) else []:
+            if isinstance(metric, dict) and isinstance(metric.get("evaluationModel"), str):
+                yield str(metric.get("name")), f"model {metric['evaluationModel']}"
 
 
 def _deepeval(case, run, path):

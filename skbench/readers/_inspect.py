@@ -68,9 +68,10 @@ def _graders(about):
     """The name of each scorer with a judge, and what the log declares of it."""
     role = value_at(about, "model_roles.grader.model")
     scorers = about.get("scorers")
-    for scorer in filter(None, scorers) if isinstance(scorers, list) else ():
-        name, options = str(scorer.get("name", "")).rsplit("/", 1)[-1], scorer.get("options") or {}
-        told = {key: options[key] for key in _OF_A_JUDGE if options.get(key)}
+    for scorer in scorers if isinstance(scorers, list) else ():
+        name = str(value_at(scorer, "name")).rsplit("/", 1)[-1]
+        told = {key: value_at(scorer, f"options.{key}") for key in _OF_A_JUDGE}
+        told = {key: value for key, value in told.items() if value}
         if name.startswith("model_graded"):
             # Without any, a model judges its own answers.
             told = {"model": role or about.get("model")} | told

@@ -175,7 +175,10 @@ def _as_text(value):
 def _table(found, columns):
     """The table for people: the trend first."""
     level = f"{100 * found.estimate.confidence_level:g}%"
-    head = [*found.sentences(), tables.method_and_promise(found.estimate)]
+    promise = tables.method_and_promise(found.estimate)
+    head = [*found.sentences(), promise]
     if found.topics is None:
         head.append(f"scores: {found.scores.method}, {level} intervals")
-    return Table(columns, head, tables.method_and_promise(found.estimate), found.remarks)
+    else:  # intervals of the table
+        promise = f"slope of each topic: {100 * found.topic_level:.4g}% intervals"
+    return Table(columns, head, promise, found.remarks)

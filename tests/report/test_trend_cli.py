@@ -1,8 +1,10 @@
 """`skbench trend`: versions as people's files have them, and scores that are on no one scale."""
 
 import json
+import re
 import shlex
 from functools import partial
+from pathlib import Path
 
 import commands
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from commands import crossed
 
 from skbench import trend as find_trend
+from skbench.readers import read_with_notes
 from skbench.report.trend import trend
 
 run, parsed = partial(commands.run, trend), partial(commands.parsed, trend)
@@ -119,6 +122,18 @@ def test_scores_of_another_judge_are_refused_until_told(rows, tmp_path, name):
             some.replace(f"ada-v{alike[0]}", "old"),
         ]
         assert run(tmp_path, *renamed).exit_code == 0
+
+
+def test_other_logs_that_declare_a_judge(tmp_path):
+    fixtures = Path(__file__).parents[1] / "readers" / "fixtures"
+    found = read_with_notes(fixtures / "mt_bench" / "single").graders
+    assert found["math"] == {"alpha": {"model gpt-4"}, "beta": {"model gpt-4"}}
+    for path in (fixtures / "deepeval" / "two_models").rglob("*.json"):
+        text = path.read_text()
+        named = re.sub('("success": ?(true|false),)', r'\1"evaluationModel": "gpt-4",', text)
+        (tmp_path / path.name).write_text(named)
+    (graders,) = read_with_notes(tmp_path).graders.values()
+    assert set().union(*graders.values()) == {"model gpt-4"}
 
 
 def test_a_column_that_names_the_judge(rows, file):

@@ -4,8 +4,8 @@ Six models (or two), 100 items (or 20 clusters of 5), right and wrong answers th
 item, lognormal costs that depend on it, too. "wrong": the share of simulations in which a model on
 the true frontier is called dominated; the level allows .05. "found": the share of the truly
 dominated models that are found. Beside `tradeoff` stand the same verdicts by t intervals of paired
-differences (Bonferroni for all pairs), and by marginal t intervals that do not overlap: each at 95%,
-and all of them together at 95%.
+differences (Bonferroni for all pairs), and by marginal t intervals that do not overlap, each at 95%
+or all of them together.
 
     python benchmarks/tradeoff.py [n_simulations]
 """

@@ -635,6 +635,7 @@ TOPICS = {
     "item_correlation": lambda t: sb.item_correlation(rated(), topic=t),
     "item_audit": lambda t: sb.item_audit(rated(), topic=t).items["difficulty"],
     "leaderboard": lambda t: sb.leaderboard(rated(), topic=t, topics=t).estimate.value,
+    "tradeoff": lambda t: sb.tradeoff(rated(), cost="x", topic=t, topics=t).cost.value,
     "compare_models": lambda t: sb.compare_models(rated(), topic=t, by=t).estimate.value,
     "trend": lambda t: sb.trend(rated(), ["b", "a"], topic=t, by=t).topics["low"],
     "gate": lambda t: sb.gate(rated(), "a", "b", 0.1, topic=t, by=t).to_frame()["low"],

@@ -29,18 +29,20 @@ def cost_table(items, cost, *, model, **names):
     """A `ScoreTable` of the costs of the rows that have one."""
     frame = as_frame(items)
     require_columns(frame.collect_schema().names(), [cost, model])
+    if not frame.collect_schema()[cost].is_numeric():
+        raise ValueError(f"{cost!r} holds no numbers. Write costs as numbers, all in one unit.")
     frame = with_score(frame, cost)
     absent = nw.col(SCORE).is_null() | nw.col(SCORE).is_nan()
     flags = frame.select(
         absent.cast(nw.Float64).sum().alias("absent"),
-        (nw.col(SCORE) < 0).cast(nw.Float64).sum().alias("negative"),
+        ((nw.col(SCORE) < 0) | (nw.col(SCORE) == np.inf)).cast(nw.Float64).sum().alias("odd"),
         nw.len().alias("rows"),
     )
-    n_absent, n_negative, n_rows = collected(flags).iloc[0]
-    if n_negative:
+    n_absent, n_odd, n_rows = collected(flags).iloc[0]
+    if n_odd:
         raise ValueError(
-            f"{n_negative:.0f} of {n_rows:.0f} values of {cost!r} are negative. Leave costs that "
-            "are not known blank. Change the sign of what is better where it is more."
+            f"{n_odd:.0f} of {n_rows:.0f} values of {cost!r} are negative or infinite. Leave costs "
+            "that are not known blank. Change the sign of what is better where it is more."
         )
     if n_absent == n_rows:
         raise ValueError(f"No row has a {cost!r}. Name another column of costs.")

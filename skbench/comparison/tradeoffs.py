@@ -82,6 +82,8 @@ class Tradeoff:
         may = [str(plain(name)) for name in table.index[table["may_be_on_frontier"]]]
         level = f"{100 * self.confidence_level:g}%"
         dominated = table[table["dominated"]]
+        if len(table) == 1:
+            return [f"{may[0]} is the only model: nothing can dominate it."]
         told = [
             f"{len(may)} of {len(table)} models may be on the frontier of {self.score_name} and "
             f"{self.cost_name}: {listed(may, most=_MOST_TOLD)}."
@@ -175,8 +177,10 @@ def tradeoff(
     Model b dominates model a if it has the better score and the lower mean cost. Both are tested
     on the differences of paired items, each at the Bonferroni level of all ``M (M - 1) / 2`` pairs:
     scores as in `leaderboard`, costs as below. An intersection-union test needs no correction for
-    two quantities. Verdicts are all right together with probability `confidence_level`: models on
-    the true frontier are called dominated in FIGURES.
+    two quantities. Verdicts are all right together with probability `confidence_level`. Of six
+    simulated models on 100 items, one on the true frontier is called dominated in .00 to .02 of
+    simulations, by paired t intervals in up to .08; .36 to .39 of dominated models are found, by
+    marginal intervals that hold together .03 to .07 (benchmarks/tradeoff.py).
 
     The mean is what one pays, also where few items make up most of it, and t intervals of such
     means miss on one side. Intervals of costs take the skewness off and allow for one more cost

@@ -126,8 +126,8 @@ def test_one_model_and_models_that_share_no_items():
         ({}, {"cost": "score"}, "both 'score'"),
         ({"cost": -1.0}, {}, "480 of 480 values of 'cost' are negative"),
         ({"cost": np.nan}, {}, "No row has a 'cost'"),
-        ({"cost": np.inf}, {}, "infinite 'cost'"),
-        ({"cost": "$1"}, {}, "numeric"),
+        ({"cost": np.inf}, {}, "480 .* negative or infinite"),
+        ({"cost": "$1"}, {}, "'cost' holds no numbers"),
         ({}, {"cost": "price"}, "price"),
     ],
 )
@@ -151,7 +151,7 @@ def of_tied_frontier(rng, size):
 @pytest.mark.parametrize("size", [1, 2])
 def test_frontiers_are_named_wrongly_in_a_twentieth_at_most(size):
     """All mean costs are equal, so nobody has a lower one; paired t tests err in .17 of samples."""
-    rng, n_trials, wrong = np.random.default_rng(5), 120, 0
+    rng, n_trials, wrong = np.random.default_rng(5), 80, 0
     for _ in range(n_trials):
         rows = of_tied_frontier(rng, size)
         wrong += tradeoff(rows, cluster="cluster" if size > 1 else None).dominates.any()

@@ -425,7 +425,7 @@ def bank_cases():
     past = {"MMLU-Pro": split_models, "matrix": matrix_models, "continuous": continuous_models}
     ways = {
         "default": {},
-        "informative": {"chances": "informative"},
+        "equal chances": {"chances": "equal"},
         "easiness alone": {"topics": None},
     }
     return {

@@ -203,41 +203,42 @@ def item_audit(
         )
     scores = table.scores
     keys = audit.reversed_items(scores, confidence_level)
-    frame = pd.DataFrame(
-        {
-            "n_models": (table.n_answers > 0).sum(axis=1),
-            "difficulty": np.nanmean(scores, axis=1),
-            "discrimination": keys.discrimination.value,
-            "low": keys.discrimination.low,
-            "high": keys.discrimination.high,
-            "p_value": keys.discrimination.p_value,
-            "wrong_key_probability": keys.probability,
-        },
-        index=table.items,
-    )
+    found = keys.discrimination
+    numbers = {
+        "n_models": (table.n_answers > 0).sum(axis=1),
+        "difficulty": np.nanmean(scores, axis=1),
+        "discrimination": found.value,
+        **{name: getattr(found, name) for name in ("low", "high", "p_value")},
+        "wrong_key_probability": keys.probability,
+    }
+    frame = pd.DataFrame(numbers, index=table.items)
     first = audit.same_answers(scores, keys.n_effective)
     if text is not None:
         require_columns(names, [text])
         first = np.minimum(first, _same_text(rows, item, topic, model, text, table.items))
     spread = np.nanmax(scores, axis=1) - np.nanmin(scores, axis=1) > table.rounding
-    copies = [COPY + label for label in joined(table.items[first].to_frame())]
-    is_copy = first != np.arange(len(first))
-    frame["flagged"] = np.select(
-        [keys.flagged, is_copy, ~spread], [WRONG, np.array(copies, dtype=object), ALIKE], ""
-    )
+    copies = COPY + pd.Series(joined(table.items[first].to_frame()), dtype=object)
+    kinds = [keys.flagged, first != np.arange(len(first)), ~spread]
+    frame["flagged"] = np.select(kinds, [WRONG, copies, ALIKE], "")
     complete = np.isfinite(scores).all(axis=1)
-    alpha = audit.cronbach_alpha(scores[complete], keys.n_effective, confidence_level)
-    reliability = Estimate(
-        value=np.array([alpha.value]),
-        low=np.array([alpha.low]),
-        high=np.array([alpha.high]),
+    reliability = _reliability(scores[complete], keys.n_effective, confidence_level)
+    return ItemAudit(frame, reliability, int(complete.sum()), len(table.models), keys.n_effective)
+
+
+def _reliability(scores, n_effective, confidence_level):
+    """Cronbach's alpha as an `Estimate`."""
+    alpha = audit.cronbach_alpha(scores, n_effective, confidence_level)
+    value, low, high = (np.array([x]) for x in alpha)
+    return Estimate(
+        value,
+        low,
+        high,
         standard_error=np.array([np.nan]),
         confidence_level=confidence_level,
         labels=pd.Index(["reliability"]),
         method="Cronbach's alpha",
         guarantee="model",
     )
-    return ItemAudit(frame, reliability, int(complete.sum()), len(table.models), keys.n_effective)
 
 
 def _same_text(rows, item, topic, model, text, labels):

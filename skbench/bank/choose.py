@@ -67,7 +67,7 @@ def choose_items(
     order. Balance is ``d' C d``, with `d` the weighted sample mean of ``p (1 - p) x`` less its
     mean over the bank, and `C` the posterior covariance of a new model's coefficients after as
     many answers. Informative probabilities are proportional to ``p (1 - p)``, and at least a
-    quarter of equal ones. They lower the error most for models unlike the earlier ones.
+    quarter of equal ones. ``python benchmarks/bank.py choose`` prints the errors of both.
 
     When not to use it: to find the best items for their own sake; the sample is random.
 

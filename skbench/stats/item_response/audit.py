@@ -224,8 +224,7 @@ def reversed_items(scores, confidence_level=0.95):
     level = 2 * (np.nanmean(scores, axis=1) - low) / max(high - low, 1e-300) - 1
     flagged = np.zeros(len(scores), bool)
     rate, enough = 1 - confidence_level, scores.shape[1] >= _FEWEST_MODELS
-    # Of all items: those left out would make models look less alike, and leave out the next ones.
-    n_effective = effective_models(scores)
+    n_effective = effective_models(scores)  # of all: without those flagged, models look less alike
     for _ in range(_ROUNDS):
         found = discrimination(scores, n_effective, confidence_level, ~flagged)
         varied = np.isfinite(found.value)

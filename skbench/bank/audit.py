@@ -11,7 +11,7 @@ from skbench._checks import listed, require_columns
 from skbench._numbers import number
 from skbench._types import Level, Names, OpenShare, Rows, checked
 from skbench.containers import Estimate
-from skbench.items.rows import as_frame, collected, joined, with_item_key
+from skbench.items.rows import CHANCE, as_frame, collected, joined, with_item_key
 from skbench.items.tables import score_table
 from skbench.stats.item_response import audit
 
@@ -168,8 +168,8 @@ def item_audit(
     Items with the same scores are duplicates only where chance does not explain it
     (`skbench.stats.audit.same_answers`), which takes some dozens of models; `text` is better.
 
-    Keys turned around on purpose in 5% of the items of ten real matrices: .31 to .98 were found, and
-    at most .015 of the others flagged (test_reversed_keys_in_real_matrices).
+    Of keys turned around on purpose in 5% of the items of ten real matrices .31 to .98 were found;
+    at most .015 of the others were flagged (test_reversed_keys_in_real_matrices).
 
     When not to use it: to discard items because their discrimination is low. With ten models it is
     mostly noise, and selection by it makes the benchmark's mean biased.
@@ -190,11 +190,12 @@ def item_audit(
     25 such items have a reliability of 0.9.
     Probably keyed wrongly: 3 of 200 items (1, 0, 2).
     """
-    rows = as_frame(items)
+    # Items are looked at one by one: their chances of being asked have no part in it.
+    rows = as_frame(items).drop(CHANCE, strict=False)
     names = rows.collect_schema().names()
     require_columns(names, [model, item, score])
     columns = {"model": model, "item": item, "score": score, "topic": topic}
-    table = score_table(items, **columns, cluster=item, by=[])
+    table = score_table(rows, **columns, cluster=item, by=[])
     if len(table.models) < 2:
         raise ValueError(
             f"{model!r} names {len(table.models)} model: items are compared by the answers of "

@@ -10,7 +10,7 @@ from scipy.stats import t as student_t
 
 from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
-from skbench.comparison._gate_worst import draws_of_table, worst_topic
+from skbench.comparison._gate_worst import worst_of_bank, worst_of_items
 from skbench.comparison._pair_warnings import SKEWED, has_no_spread, skewed, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import compared, pair_positions
@@ -20,7 +20,6 @@ from skbench.comparison.posterior import (
     compared_by_posterior,
     posterior_with_bank,
 )
-from skbench.containers import Draws
 from skbench.items.roles import check_model
 from skbench.items.tables import score_table
 from skbench.stats.clusters import paired
@@ -65,9 +64,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
         method=found["method"],
         item_verdicts=_item_verdicts(table, shared, rate),
         remarks=tuple(_remarks(found, table, shared, delta, margin, relative)),
-        worst=None
-        if floor is None
-        else worst_topic(draws_of_table(topics), floor, topics.bounds, level),
+        worst=None if floor is None else worst_of_items(topics, floor, level),
     )
 
 
@@ -88,10 +85,8 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
     n_all = int(posterior.n_all[0])
     e, worst = one.estimate, None
     if floor is not None:
-        by_topic = found[True][0]
-        own = by_topic.draws[:, by_topic.models.get_loc(pair[0])]
         bounds = (0.0, 1.0) if bank.binary_ else settings["bounds"]
-        worst = worst_topic(Draws(own, by_topic.groups, "posterior"), floor, bounds, level)
+        worst = worst_of_bank(found[True][0], pair[0], floor, bounds, level)
     return Evidence(
         whole=_fields_of(one, found[False][0], position),
         by_topic=_fields_of(found[True][1], found[True][0], position) if by else None,

@@ -11,19 +11,30 @@ from skbench.summaries import summarize_items
 _N_DRAWS = 4000
 
 
-def worst_topic(draws, floor, bounds, level):
-    """`Extremes` of draws of the candidate's topics."""
-    if draws.values.shape[1] < 2:
+def worst_of_items(table, floor, level):
+    """`Extremes` of the topics of the first model, the candidate, of a `ScoreTable` of two."""
+    _check_floor(floor, table.n_groups, table.bounds)
+    return extremes(_draws_of_table(table), confidence_level=level)
+
+
+def worst_of_bank(posterior, candidate, floor, bounds, level):
+    """The same, of a `Posterior` by topic."""
+    _check_floor(floor, len(posterior.groups), bounds)
+    values = posterior.draws[:, posterior.models.get_loc(candidate)]
+    return extremes(Draws(values, posterior.groups, "posterior"), confidence_level=level)
+
+
+def _check_floor(floor, n_topics, bounds):
+    if n_topics < 2:
         raise ValueError(f"worst={floor:g} needs at least two topics, and there is one.")
     if bounds is not None and not bounds[0] <= floor <= bounds[1]:
         raise ValueError(
             f"worst={floor:g} is no score: scores are from {bounds[0]:g} to {bounds[1]:g}."
         )
-    return extremes(draws, confidence_level=level)
 
 
-def draws_of_table(table):
-    """Joint draws of the first model's means by topic, of a `ScoreTable` of two models."""
+def _draws_of_table(table):
+    """Joint draws of the first model's means by topic."""
     topic = table.cluster_groups[table.clusters]
     key = {"topic": table.groups[topic], "item": range(len(topic)), "cluster": table.clusters}
     rows = pd.DataFrame(table.scores, columns=["new", "old"])

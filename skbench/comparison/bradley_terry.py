@@ -388,5 +388,5 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.coef_ = pd.DataFrame(table, pd.Index(covariates, name="covariate"))
         has_ties = len(found.coefficients) > at.stop
         self.log_ties_ = float(found.coefficients[-1]) if has_ties else -np.inf
-        self.lambda_, self.effective_sample_size_ = found.power, found.gain * wins.sum()
+        self.lambda_, self.effective_sample_size_ = found.power, float(found.gain * wins.sum())
         self.classes_ = np.array([0, 0.5, 1] if has_ties else [0, 1])

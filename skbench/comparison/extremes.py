@@ -25,7 +25,8 @@ class Extremes:
     Attributes
     ----------
     estimate : Estimate
-        Labeled "worst", "best", "gap" and "ratio", as asked for, after the labels of `by`.
+        Labeled "worst", "best", "gap" and "ratio", as asked for, after the labels of `by`. Its
+        forest is ``ForestDisplay.from_estimates({"extremes": found.estimate})``.
     worst_probability, best_probability : Series of length n_groups
         Probability of each group being the worst, and the best, of its set; they sum to 1.
     """

@@ -110,7 +110,8 @@ def make_judged_items(
     n_items = counts_of(n_items, "n_items", "group", groups)
     n_labeled = counts_of(n_labeled, "n_labeled", "group", groups, minimum=0)
     _check_enough(n_items, n_labeled, groups)
-    _check_autorater(sensitivity, specificity, abstention, score)
+    if score == "continuous" and abstention > 0:
+        raise ValueError("A continuous autorater does not abstain: set abstention=0.")
 
     rng = as_generator(random_state)
     effect = group_std * rng.standard_normal(n_groups)
@@ -163,8 +164,3 @@ def _check_enough(n_items, n_labeled, groups):
     if np.any(n_labeled > n_items):
         at = int(np.argmax(n_labeled > n_items))
         raise ValueError(f"{groups[at]!r} has {n_items[at]} items, {n_labeled[at]} labeled.")
-
-
-def _check_autorater(sensitivity, specificity, abstention, score):
-    if score == "continuous" and abstention > 0:
-        raise ValueError("A continuous autorater does not abstain: set abstention=0.")

@@ -158,10 +158,10 @@ class MonteCarloPPI(BaseEstimator):
         """
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
-        posteriors = {
-            name: parameter.posterior(name, _rows_of(name, parameter, tables))
-            for name, parameter in self.parameters.items()
-        }
+        posteriors = {}
+        for name, parameter in self.parameters.items():
+            check_option(f"rows of {name!r}", parameter.rows, _ROWS)
+            posteriors[name] = parameter.posterior(name, tables[parameter.rows])
         rng = as_generator(self.random_state)
         if self.integration == "bootstrap":
             draws = _resampled(self.parameters, tables, self.n_draws, rng)
@@ -177,8 +177,9 @@ class MonteCarloPPI(BaseEstimator):
         kind = "bootstrap" if self.integration == "bootstrap" else "posterior"
         self.draws_ = Draws(values, self.labels_, kind)
         found = self.estimate()
-        self.estimate_, self.standard_error_ = map(
-            self._shaped, (found.value, found.standard_error)
+        self.estimate_, self.standard_error_ = (
+            float(column[0]) if self._is_scalar else np.array(column)
+            for column in (found.value, found.standard_error)
         )
         return self
 
@@ -225,9 +226,6 @@ class MonteCarloPPI(BaseEstimator):
                 f"{values.size} values. Does it divide by something that can be 0?"
             )
         return values
-
-    def _shaped(self, column):
-        return float(column[0]) if self._is_scalar else np.array(column)
 
 
 def _tables(X, y):
@@ -280,8 +278,3 @@ def _resampled(parameters, tables, n_draws, rng):
             share = weight @ cells[name] / weight.sum(axis=1, keepdims=True)
             parts[name].append(share if hasattr(parameter, "values") else share[:, 0])
     return {name: np.concatenate(part) for name, part in parts.items()}
-
-
-def _rows_of(name, parameter, tables):
-    check_option(f"rows of {name!r}", parameter.rows, _ROWS)
-    return tables[parameter.rows]

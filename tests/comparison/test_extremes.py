@@ -1,19 +1,17 @@
 """Worst group, best group and gap: by hand, and on real topics."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from skbench import (
-    Draws,
-    HierarchicalBetaBinomial,
-    ItemBank,
-    MixedModel,
-    Sampling,
-    UnitLevelModel,
-    extremes,
-    summarize_items,
-)
+from skbench import Draws, MixedModel, Sampling, extremes
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import worst_topics as study
 
 TOPICS = pd.Index(["law", "art", "math"], name="topic")
 BY_HAND = Draws([[0.2, 0.6, 0.4], [0.4, 0.8, 0.2], [0.3, 0.3, 0.6]], TOPICS, "posterior")
@@ -100,84 +98,15 @@ def test_bootstrap_draws_warn():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_extremes_of_real_topics(data_folder):
-    """MMLU-Pro: six models, 43 subjects, ten items of each; truth: all items of the subjects."""
-    table = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz").rename(columns={"src": "topic"})
-    models = [c for c in table if table[c].isin([0, 1]).any() and not c.startswith("lsa")]
-    table = table.dropna(subset=models).groupby("topic").filter(lambda rows: len(rows) >= 40)
-    size, truth = table.groupby("topic").size(), of_topics(table.groupby("topic")[models].mean())
-    found = []
-    for seed in range(40):
-        some = np.random.default_rng(seed).permutation(models)[:6]
-        rows = table.groupby("topic").sample(10, random_state=seed).reset_index(names="item")
-        g = summarize_items(
-            rows.melt(["item", "topic"], some, "model", "score"), ["model", "topic"]
-        )
-        p = MixedModel().fit(**g.fit_args).sample(2000, random_state=seed)
-        # The mean of exactly these items: those not asked are still open.
-        n = size[g.labels.get_level_values("topic")].to_numpy()
-        unseen = np.random.default_rng(seed).binomial((n - g.n).astype(int), p.values)
-        draws = Draws((g.z * g.n + unseen) / n, p.labels, "posterior")
-        ours = extremes(draws, by="model").to_frame()
-        direct = of_topics(pd.Series(g.z, g.labels).unstack("model"))
-        found.append(ours.assign(direct=direct, truth=truth.loc[list(ours.index)]))
-    check(found, {"best": 0.5, "gap": 0.5, "worst": 0.7})
-
-
-def of_hierarchical():
-    """200 models with accuracies of their own law, twelve tasks of ten items."""
-    rng, names = np.random.default_rng(0), [f"m{i:03d}" for i in range(200)]
-    truth = pd.DataFrame(rng.beta(6, 3, (12, 200)), columns=names).rename_axis("task")
-    scores = pd.DataFrame(rng.binomial(10, truth) / 10, truth.index, names)
-    rows = scores.reset_index().melt("task", var_name="model", value_name="score")
-    model = HierarchicalBetaBinomial(n_draws=2000, random_state=0)
-    yield model.fit(rows[["model", "task"]], rows["score"], n=10).draws_, scores, truth
-
-
-def of_bank():
-    """20 earlier models on ten topics of 60 items, four new ones on ten items of each."""
-    topic, by = np.repeat(np.arange(10), 60), ["model", "topic"]
-    names = [f"m{i:02d}" for i in range(24)]
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        ease = rng.normal(0, 1.2, (600, 1)) + rng.normal(0, 0.7, (10, 1))[topic]
-        ability = rng.normal(0.5, 0.8, 24) + rng.normal(0, 0.5, (10, 24))[topic]
-        right = rng.random((600, 24)) < 1 / (1 + np.exp(-ease - ability))
-        table = pd.DataFrame(right * 1.0, columns=names).assign(topic=topic, item=np.arange(600))
-        some = table.groupby("topic").sample(10, random_state=seed)
-        past, asked = (
-            frame.melt(["topic", "item"], own, "model", "score")
-            for frame, own in ((table, names[:20]), (some, names[20:]))
-        )
-        model = UnitLevelModel(ItemBank().fit(past)).fit(asked, asked["score"])
-        means = (frame.groupby("topic")[names[20:]].mean() for frame in (some, table))
-        yield model.sample(by), *means
+    found = study.figures(study.of_mmlu_pro(data_folder))
+    assert (found["relative error"] <= pd.Series({"best": 0.5, "gap": 0.5, "worst": 0.7})).all()
+    assert (found["coverage"] >= 0.9).all()
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("sets", [of_hierarchical, of_bank])
+@pytest.mark.parametrize("sets", [study.of_hierarchical, study.of_bank])
 def test_extremes_of_other_draws_cover(sets):
-    found = []
-    for draws, scores, truth in sets():
-        ours = extremes(draws, by="model").to_frame()
-        labels = list(ours.index)
-        direct, truth = (of_topics(table).loc[labels] for table in (scores, truth))
-        found.append(ours.assign(direct=direct, truth=truth))
-    check(found, 0.7)
-
-
-def check(found, most):
-    """At most so much of the error of direct extremes, and 90% of intervals that cover."""
-    found = pd.concat(found)
-    squares = found[["value", "direct"]].sub(found["truth"], axis=0) ** 2
-    error = np.sqrt(squares.groupby(level="extreme").mean())
-    assert (error["value"] <= error["direct"] * pd.Series(most, error.index)).all()
-    covered = found["truth"].between(found["low"], found["high"])
-    assert (covered.groupby(level="extreme").mean() >= 0.9).all()
-
-
-def of_topics(scores):
-    """Worst, best and gap of each column."""
-    found = scores.agg(["min", "max"]).set_axis(["worst", "best"])
-    found.loc["gap"] = found.loc["best"] - found.loc["worst"]
-    return found.T.rename_axis(index="model", columns="extreme").stack()
+    found = study.figures(sets())
+    assert (found["relative error"] <= 0.7).all()
+    assert (found["coverage"] >= 0.9).all()

@@ -240,11 +240,19 @@ def test_a_slow_decline_is_found_and_none_is_invented():
     shown = {}
     for loss in (0.01, 0.0):
         rng, found, covered = np.random.default_rng(0), [], []
-        for _ in range(400):
+        for _ in range(300):
             items, truth = make_versions(rng, loss)
             slope = trend(items).to_frame().loc["slope"]
             found.append(slope["verdict"] in ("rising", "falling"))
             covered.append(slope["low"] <= truth <= slope["high"])
         shown[loss] = np.mean(found)
-        assert np.sum(covered) >= binom.ppf(0.001, 400, 0.95)
+        assert np.sum(covered) >= binom.ppf(0.001, 300, 0.95)
+    covered = []
+    for _ in range(150):
+        items, truth = make_versions(rng, 0.01, 100, cluster_size=5)
+        slope = (
+            trend(items[rng.random(len(items)) < 0.7], cluster="cluster").to_frame().loc["slope"]
+        )
+        covered.append(slope["low"] <= truth <= slope["high"])
+    assert np.sum(covered) >= binom.ppf(0.001, 150, 0.95)
     assert shown[0.01] >= 0.55 and shown[0.0] <= 0.06

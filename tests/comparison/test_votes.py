@@ -211,12 +211,15 @@ def test_position_and_length_are_told_from_the_models():
 
 
 @pytest.mark.filterwarnings("ignore:No finite rating")
-def test_ratings_of_all_votes_are_covered_by_small_samples(data_folder):
+@pytest.mark.parametrize("judge", [None, "prediction"])
+def test_ratings_of_all_votes_are_covered_by_small_samples(data_folder, judge):
     table = pd.read_csv(data_folder / "arena_votes_dev.csv.gz")
     whole, covered = BradleyTerry().fit(table, table["winner"]).ratings_, []
     for seed in range(10):
         part = table.sample(1000, random_state=seed)
-        e = BradleyTerry().fit(part, part["winner"]).estimate().to_frame().dropna()
+        rows = part if judge is None else table
+        y = part["winner"].reindex(rows.index)
+        e = BradleyTerry(judge=judge).fit(rows, y).estimate().to_frame().dropna()
         truth = whole[e.index] - whole[e.index].mean()
         covered += [*((e["low"] <= truth) & (truth <= e["high"]))]
     assert len(covered) > 300 and np.mean(covered) >= 0.92

@@ -265,7 +265,8 @@ def picked(t, c):
 
 
 def audited(t, c):
-    return sk.item_audit(t).to_frame()[["n_models", "difficulty", "discrimination", "p_value"]]
+    found = sk.item_audit(t).to_frame().rename(columns={"difficulty": "value"})
+    return found[["n_models", "value", "discrimination", "p_value"]]
 
 
 def folds(splitter, key, y):

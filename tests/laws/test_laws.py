@@ -253,7 +253,7 @@ def check(laws, subject, size, code):
 
 
 PAIRS = "compare_models*|gate*|trend*|item_correlation|differences|WeightSimplex|kemeny_order"
-BANK = "ItemBank|UnitLevelModel|choose_items|items_needed"
+BANK = "ItemBank|UnitLevelModel|choose_items|items_needed|item_audit*"
 RISKS = "compare_estimators|estimated_risk|leave_out_covariates|RepeatedSamplingStudy"
 RIDGE = "SyntheticRegression*|EmpiricalBayes*|IntervalPipeline"
 BORROW = f"{RIDGE}|StructuredRegression|JamesStein|FayHerriot|MixedModel*"

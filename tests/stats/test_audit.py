@@ -119,3 +119,25 @@ def test_false_discoveries_are_few():
         found, there = found + np.sum(flagged & turned), there + turned.sum()
     assert np.mean(false) <= 0.05 + 2 * np.std(false) / np.sqrt(60)
     assert found / there > 0.5
+
+
+@pytest.mark.slow
+def test_intervals_of_discrimination_cover():
+    """The correlation over all models that might be drawn, from 10, 40 and 120 of them."""
+    rng = np.random.default_rng(0)
+    slope, level = np.exp(rng.normal(-0.2, 0.4, (200, 1))), rng.normal(0.5, 1.2, (200, 1))
+
+    def drawn(n_models):
+        chance = expit(slope * rng.normal(0.5, 1.2, n_models) + level)
+        return rng.binomial(1, chance).astype(float)
+
+    truth = audit.item_rest_correlation(drawn(10_000))
+    for n_models in (10, 40, 120):
+        covered = []
+        for _ in range(25):
+            x = drawn(n_models)
+            found = audit.discrimination(x, audit.effective_models(x))
+            inside = (found.low <= truth) & (truth <= found.high)
+            covered.append(inside[np.isfinite(found.value)].mean())
+        # Items of one draw share its models: by the spread of draws, not a binomial law.
+        assert abs(np.mean(covered) - 0.95) < 3.5 * np.std(covered) / 5 + 0.01

@@ -5,6 +5,7 @@ among all people, where that rests on 50 of them or more. Prints, for samples of
 1. the largest difference between points of `group_metrics` and of `MetricFrame`;
 2. coverage and mean width of the direct intervals, of fairlearn's bootstrap and of the mixed model;
 3. squared error of the mixed model and of empirical Bayes relative to the direct estimates.
+Then coverage of the extremes of simulated false positive rates, the highest being the worst.
 
 fairlearn and its environment are optional: what needs it is left out if it is missing.
 
@@ -18,11 +19,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, logit
 from sklearn import metrics as sk
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from skbench import DirectEstimator, EmpiricalBayes, MixedModel, group_metrics
+from skbench import DirectEstimator, EmpiricalBayes, MixedModel, extremes, group_metrics
 
 try:
     import fairlearn.metrics as fairlearn
@@ -137,6 +139,26 @@ def report(people, metric, size):
         )
 
 
+def extremes_of_rates(rate, spread, n_groups, n_rows, n_sets=100):
+    """Coverage of worst, best, gap and ratio; rates are normal on the logit scale."""
+    rng, covered = np.random.default_rng(0), []
+    names = np.array([f"group {i}" for i in range(n_groups)])  # numbers would be a feature
+    code = np.repeat(np.arange(n_groups), n_rows)
+    for _ in range(n_sets):
+        true = expit(logit(rate) + rng.normal(0, spread, n_groups))
+        y_true = (rng.random(len(code)) < 0.3).astype(int)
+        y_pred = np.where(rng.random(len(code)) < true[code], 1, y_true)
+        model = MixedModel().fit(**group_metrics(y_true, y_pred, names[code], "fpr").fit_args)
+        draws = model.sample(1000, random_state=0)
+        found = extremes(draws, of="both", greater_is_better=False).to_frame()
+        truth = [true.max(), true.min(), np.ptp(true), true.min() / true.max()]
+        covered.append((found["low"] <= truth) & (truth <= found["high"]))
+    shares = ", ".join(
+        f"{name} {share:.2f}" for name, share in pd.DataFrame(covered).mean().items()
+    )
+    print(f"  FPR near {rate}, {n_groups} groups of {n_rows} rows, covered: {shares}")
+
+
 def main(folder):
     people = pd.read_csv(Path(folder) / "compas_two_years.csv.gz")
     people["predicted"] = (people["decile_score"] >= 5).astype(int)
@@ -151,6 +173,13 @@ def main(folder):
     for size in (200, 500):
         for metric in METRICS:
             report(people, metric, size)
+    for case in (
+        (0.03, 0.6, 10, 100),
+        (0.2, 0.5, 10, 60),
+        (0.2, 0.5, 20, 30),
+        (0.03, 0.6, 20, 200),
+    ):
+        extremes_of_rates(*case)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ WRONG += [1, 2.5, 95, 1e300, True, np.array(2), np.float64(-0.5), pd.NA, 1j, int
 WRONG += [(0, np.nan), (1, 0), (0, 1, 2), datetime.date(2026, 1, 1), datetime.timedelta(1)]
 # What may be anything: a label in the data, several kinds of candidates, options.
 ANYTHING = {"event", "positive", "pos_label", "candidates", "simplex", "tradeoff", "trend"}
-ANYTHING |= {"summary_options", "params"}
+ANYTHING |= {"summary_options", "params", "audit"}
 
 
 def functions_of(cls):

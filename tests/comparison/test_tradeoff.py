@@ -111,6 +111,7 @@ def test_costs_apart_by_one_amount_on_all_items_are_not_sure():
     assert not tradeoff(rows).to_frame()["dominated"].any()
 
 
+@pytest.mark.filterwarnings("ignore:4 of 4 models did not answer all")
 def test_one_model_and_models_that_share_no_items():
     rows = make_rows(0.5)
     one = tradeoff(rows[rows["model"] == "big"])

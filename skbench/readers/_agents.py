@@ -28,6 +28,7 @@ def _tau2(run, results, path):
         {} if failed else {"reward": reward},
         attempt=int(run.get("trial") or 0) + 1,
         settings=repr([agent.get("implementation"), agent.get("llm_args")]),
+        costs={"seconds": run.get("duration"), "cost": run.get("agent_cost")},
     )
 
 

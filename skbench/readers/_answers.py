@@ -1,6 +1,7 @@
 """Records of evaluation programs -> answers of models; a format says where each part stands."""
 
 import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,6 +9,8 @@ import pandas as pd
 
 from skbench.readers._json import document, label_at, records
 from skbench.readers._scores import as_numbers, is_score
+
+COSTS = ("tokens", "seconds", "cost")  # what an answer took; cost is money
 
 
 class Run(NamedTuple):
@@ -38,11 +41,19 @@ class Answer(NamedTuple):
     cluster: object = None  # what several items belong to
     part: object = None  # of the topic, as the log declares it
     confidence: float = math.nan
+    costs: dict = {}  # by the names of `COSTS`; what is no number is none
 
 
-def answer_of(model, topic, item, scores, attempt=None, digest=None, cluster=None, **run):
-    """An answer, and the run that it belongs to: `run` holds further fields of `Run`."""
-    return Answer(Run(model, topic, **run), item, scores, attempt, digest, cluster)
+def answer_of(model, topic, item, scores, attempt=None, digest=None, **more):
+    """An answer, and the run that it belongs to: `more` are further fields of either."""
+    own = {name: more.pop(name) for name in ("cluster", "costs") if name in more}
+    return Answer(Run(model, topic, **more), item, scores, attempt, digest, **own)
+
+
+def number(value):
+    """A number of a log as a float; nan for anything else, as no answer is refused for its cost."""
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if known and abs(value) <= sys.float_info.max else math.nan
 
 
 class Format(NamedTuple):
@@ -106,7 +117,7 @@ class Log:
         self.name = str(run.name or path.as_posix())
         self.scores, self.places = {}, []
         self.columns = {"item": [], "repeat": [], "digest": [], "part": [], "topic": []}
-        self.columns |= {"cluster": [], "confidence": []}
+        self.columns |= {"cluster": [], "confidence": [], "costs": []}
         self.score_name = self.score = None
         self._rows = {}
 
@@ -129,6 +140,8 @@ class Log:
             else:
                 self._set(name, row, value, item)
         if row < len(self.places):
+            told = {k: v for k, v in answer.costs.items() if v is not None}
+            self.columns["costs"][row] = self.columns["costs"][row] | told
             return
         self.places.append(place)
         columns = self.columns
@@ -139,6 +152,7 @@ class Log:
         columns["topic"].append(topic)
         columns["cluster"].append(answer.cluster if cluster is None else cluster)
         columns["confidence"].append(answer.confidence)
+        columns["costs"].append(answer.costs)
 
     def _set(self, name, row, value, item):
         """Put a score in its place, which another record of the answer must not have filled."""

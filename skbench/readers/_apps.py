@@ -22,9 +22,13 @@ def _samples(path, bad, notes):
         finished = finished or "final_report" in record
         name = record.get("sample_id")
         if name is not None:
-            sample = found.setdefault(name, (number, {"sample_id": name, "scores": {}}))[1]
+            sample = found.setdefault(
+                name, (number, {"sample_id": name, "scores": {}, "tokens": []})
+            )[1]
             if record.get("type") in ("match", "metrics"):
                 sample["scores"] |= record.get("data") or {}
+            elif record.get("type") == "sampling":
+                sample["tokens"].append(value_at(record, "data.usage.total_tokens"))
     if not finished:
         notes.append(f"{str(path)!r} has no final report: the run did not finish")
     yield from ((number, sample, spec) for number, sample in found.values())
@@ -38,6 +42,8 @@ def _openai(sample, spec, path):
         str(sample["sample_id"]),
         sample["scores"],
         name=spec.get("run_id"),
+        # Of several requests, some may be a judge's.
+        costs={"tokens": sample["tokens"][0]} if len(sample["tokens"]) == 1 else {},
     )
 
 
@@ -70,6 +76,7 @@ def _deepeval(case, run, path):
         {metric["name"]: metric.get("score") for metric in metrics if not metric.get("error")},
         digest=_digest(case["input"]) if "input" in case else None,  # a conversation has none
         graders=run["graders"],
+        costs={"seconds": case.get("completionTime"), "cost": case.get("tokenCost")},
     )
 
 
@@ -90,8 +97,14 @@ def _rows(path, bad, notes):
 def _mlflow(row, model, path):
     """A row of eval_results_table.json (mlflow/models/evaluation)."""
     scores = {name.split("/")[0]: value for name, value in row.items() if name.endswith("/score")}
-    digest = _digest(row.get("inputs"))
-    return answer_of(model, "evaluation table", str(row["row"]), scores, digest=digest)
+    return answer_of(
+        model,
+        "evaluation table",
+        str(row["row"]),
+        scores,
+        digest=_digest(row.get("inputs")),
+        costs={"tokens": row.get("token_count"), "seconds": row.get("latency")},
+    )
 
 
 OPENAI = Format("openai-evals", "OpenAI evals", ({"spec"},), _samples, _openai, "sample_id")

@@ -1,6 +1,6 @@
 """Every Eval Ever: instance-level JSON Lines, one line per sample and metric."""
 
-from skbench.readers._answers import Format, answer_of, records_by_line
+from skbench.readers._answers import Format, answer_of, number, records_by_line
 from skbench.readers._json import value_at
 
 
@@ -15,6 +15,10 @@ def _answer(record, head, path):
         {record.get("evaluation_result_id") or "score": score},
         digest=record.get("sample_hash"),
         name=record["evaluation_id"],
+        costs={
+            "tokens": value_at(record, "token_usage.total_tokens"),
+            "seconds": number(value_at(record, "performance.latency_ms")) / 1000,
+        },
     )
 
 

@@ -28,11 +28,17 @@ def _records(path, bad, notes):
 
 def _answer(entry, run, path):
     """One entry per class of metrics: an instance comes several times, in parts."""
+    found = {stat["name"]["name"]: _mean(stat) for stat in entry["stats"]}
+    tokens = [found.get(f"num_{part}_tokens") for part in ("prompt", "output")]
     return Answer(
         run,
         str(entry["instance_id"]),
-        {stat["name"]["name"]: _mean(stat) for stat in entry["stats"]},
+        found,
         attempt=int(entry["train_trial_index"]) + 1,
+        costs={
+            "tokens": None if None in tokens else sum(tokens),
+            "seconds": found.get("inference_runtime"),
+        },
     )
 
 

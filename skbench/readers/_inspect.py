@@ -45,8 +45,17 @@ def _answer(sample, run, path):
         _scores(sample.get("scores") or {}),
         attempt=sample.get("epoch", 1),
         digest=_digest(sample.get("input")),
+        costs=_costs(sample, run.model),
         **{role: value_at(sample, field) for role, field in run.declared},
     )
+
+
+def _costs(sample, model):
+    """Usage of the model itself, not of a judge; time without waits for limits and retries."""
+    usage = sample.get("model_usage")
+    own = usage.get(model) if isinstance(usage, dict) else None
+    found = {"tokens": value_at(own, "total_tokens"), "cost": value_at(own, "total_cost")}
+    return found | {"seconds": sample.get("working_time")}
 
 
 def _run(about):

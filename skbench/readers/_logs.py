@@ -1,12 +1,13 @@
 """Logs of evaluation programs -> item rows: scores chosen, models named, items told apart."""
 
+import math
 from itertools import chain, repeat
 
 import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
-from skbench.readers._answers import logs_of
+from skbench.readers._answers import COSTS, logs_of, number
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import ItemRows
 from skbench.readers._names import of_runs, renamed
@@ -111,7 +112,7 @@ def _assembled(logs, options, notes):
     if clusters or repeats:
         items["cluster"] = items["cluster"].where(items["cluster"].notna(), items["item"])
     empty = {"repeat": not repeats, "cluster": not (clusters or repeats)}
-    empty["confidence"] = items["confidence"].isna().all()
+    empty |= {name: items[name].isna().all() for name in ("confidence", *COSTS)}
     about = {name for log in logs for name, _ in log.run.about}
     empty |= {name: items[name].isna().any() for name in about}
     items = items.drop(columns=["digest", *(name for name, is_empty in empty.items() if is_empty)])
@@ -197,6 +198,9 @@ def _table(logs, names, labels):
     for name in dict.fromkeys(name for log in logs for name, _ in log.run.about):
         values = [dict(log.run.about).get(name) for log in logs]
         columns[name] = np.repeat(np.array(values, dtype=object), sizes)
+    costs = of_all("costs")
+    told = any(costs)
+    columns |= {name: [number(x.get(name)) for x in costs] if told else math.nan for name in COSTS}
     return pd.DataFrame(columns)
 
 

@@ -3,7 +3,7 @@
 import json
 from hashlib import sha1
 
-from skbench.readers._answers import Format, answer_of, records_by_line
+from skbench.readers._answers import Format, answer_of, number, records_by_line
 from skbench.readers._json import document, value_at
 from skbench.readers.loading import without_suffixes
 
@@ -43,6 +43,12 @@ def _answer(result, suite, path):
         sha1(text.encode(), usedforsecurity=False).hexdigest()[:12],
         {} if failed else own | (result.get("namedScores") or {}),
         suite=suite or "",
+        costs={
+            # Beside the response, 0 stands for unknown.
+            "tokens": value_at(result, "response.tokenUsage.total"),
+            "seconds": number(result.get("latencyMs")) / 1000,
+            "cost": value_at(result, "response.cost"),
+        },
         version=value_at(result, "prompt.label") or value_at(result, "prompt.raw") or "",
     )
 

@@ -145,7 +145,7 @@ def _absent(rows):
     if "item" not in items or "model" not in items:
         return blank
     known = pd.concat([items, blank], ignore_index=True)
-    of_an_answer = ["model", "score", "repeat", "confidence"]
+    of_an_answer = ["model", "score", "repeat", "confidence", *columns_of("cost", items)]
     key = rows.key
     asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates(key)
     grid = items[["model"]].drop_duplicates().merge(asked, how="cross")
@@ -347,7 +347,8 @@ def find_features(rows, by, asked, population=None):
         return features
     names = [] if asked is None else [name.strip() for name in asked.split(",")]
     free = other_columns(rows.items)
-    unused = [name for name in free if name not in (*by, *names, population)]
+    costs = [] if rows.formats == ["table"] else columns_of("cost", free)  # as logs have them
+    unused = [name for name in free if name not in (*by, *names, *costs, population)]
     if unused:
         say(f"not used: {', '.join(unused)} (--features)")
     check_exist(names, free, "features=")

@@ -94,7 +94,8 @@ def read_items(
     pandas.DataFrame
         One row per (model, item), with the columns `model`, `topic`, `item`, `score` and,
         where they are known, `cluster`, `repeat` (answers to one item, which is then a
-        cluster) and `confidence` (the share of the likeliest choice). Other columns of
+        cluster), `confidence` (the share of the likeliest choice), and what an answer of a log
+        took: `tokens`, `seconds`, `cost` (money), NaN where the log does not say. Other columns of
         tables keep their names; one that bears a role's name without playing the role gets
         the suffix `_in_file`.
 

@@ -48,7 +48,7 @@ def read(paths, by, roles, whole_sets=False):
     return rows
 
 
-def read_rows(paths, by, roles, missing="drop", whole_sets=False):
+def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None):
     """The same with all that was understood printed, and missing answers as asked."""
     rows = read(paths, by, roles, whole_sets)
     for note in rows.notes:
@@ -60,7 +60,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
         say(line)
     if found["units"]:
         warn(found["units"])
-    rows = with_missing(rows, missing)
+    rows = with_missing(rows, missing, cost)
     if found["n_repeats"] > 1 and found["n_clusters"]:
         rows = _with_repeats_averaged(rows)
     return rows
@@ -119,11 +119,11 @@ def n_items(items, topics):
     return len(items[[*topics, "item"]].drop_duplicates())
 
 
-def with_missing(rows, missing):
-    """Answers that are not there dropped, refused, or scored 0 ("wrong"), in logs and tables."""
+def with_missing(rows, missing, cost=None):
+    """Answers that are not there dropped, refused, or scored 0 ("wrong"), at no known cost."""
     if missing == "drop" or rows.groups is not None:
         return rows
-    absent = _absent(rows)
+    absent = _absent(rows, cost)
     if absent.empty:
         return rows
     if missing == "refuse":
@@ -138,14 +138,14 @@ def with_missing(rows, missing):
     return rows._replace(items=items[rows.items.columns], blank=None)
 
 
-def _absent(rows):
+def _absent(rows, cost):
     """Rows, without scores, of the answers that are not there."""
     items = rows.items
     blank = rows.blank if rows.blank is not None else items.iloc[:0].drop(columns="score")
     if "item" not in items or "model" not in items:
         return blank
     known = pd.concat([items, blank], ignore_index=True)
-    of_an_answer = ["model", "score", "repeat", "confidence", *columns_of("cost", items)]
+    of_an_answer = ["model", "score", "repeat", "confidence", cost]
     key = rows.key
     asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates(key)
     grid = items[["model"]].drop_duplicates().merge(asked, how="cross")
@@ -358,9 +358,10 @@ def find_features(rows, by, asked, population=None):
 def check_cost(cost, items):
     """Refuse a name that is no column of costs; without a name, say which may be meant."""
     free = items[other_columns(items)]
-    if cost:
+    if cost and len(free.columns):
         return check_exist([cost], free, "cost=")
-    found = cost_columns(free) or list(free.select_dtypes("number"))
+    others = free.drop(columns=["repeat", "confidence"], errors="ignore")
+    found = cost_columns(free) or list(others.select_dtypes("number"))
     told = f"Costs may be in {listed(found)}." if found else "No column holds costs."
     raise Undecided(f"{told} Pass cost=COLUMN.", [{"cost": name} for name in found[:3]])
 

@@ -105,7 +105,9 @@ def _read(paths, by, roles, missing, cost):
     from skbench.readers.group_results import unfolded
 
     reading.check_topics(by, roles["model"])
-    rows = reading.read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
+    rows = reading.read_rows(
+        paths[0] if len(paths) == 1 else list(paths), by, roles, missing, cost=cost
+    )
     rows = unfolded(rows)
     items = rows.items
     if cost is not None:

@@ -1,10 +1,12 @@
 """`skbench report --cost`: the same as `tradeoff`, in words, tables, JSON and on the page."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import parsed, run
+from writing import write
 
-from skbench import make_items, tradeoff
+from skbench import make_items, read_items, tradeoff
 from skbench.report.report import report
 
 
@@ -43,3 +45,48 @@ def test_cost_without_a_column_lists_some(file):
     assert "--cost usage.total_tokens" in out.stderr and "--cost latency_ms" in out.stderr
     out = run(report, file[0], "--cost", "latency")
     assert out.exit_code == 1 and "Did you mean 'latency_ms'" in out.stderr
+
+
+def test_an_answer_that_is_not_there_has_no_cost(written):
+    """Least of all that of another model."""
+    rows = pd.DataFrame({"model": list("aaaaabbbb"), "item": [*range(5), *range(4)]})
+    rows = rows.assign(
+        score=[1, 0, 1, 1, 0, 1, 0, 0, 1], tokens=rows["model"].map({"a": 1, "b": 9})
+    )
+    found = parsed(report, written(rows), "--cost", "tokens", "--missing", "wrong")["tradeoff"]
+    assert {row["model"]: row["cost"] for row in found["models"]} == {"a": 1, "b": 9}
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """The same runs of Inspect with and without what they took."""
+    rng = np.random.default_rng(0)
+    for model, tokens in {"large": 900, "small": 100}.items():
+        samples, bare = [], []
+        for i in range(30):
+            bare.append(
+                {"id": i, "epoch": 1, "scores": {"score": {"value": int(rng.random() < 0.6)}}}
+            )
+            usage = {f"org/{model}": {"total_tokens": tokens + int(rng.integers(50))}}
+            samples.append(bare[i] | {"model_usage": usage, "working_time": rng.random()})
+        head = {"status": "success", "eval": {"task": "t", "model": f"org/{model}"}}
+        for folder, found in {"with": samples, "without": bare}.items():
+            write(tmp_path / folder / "logs" / f"{model}.json", head | {"samples": found})
+    return tmp_path / "with" / "logs", tmp_path / "without" / "logs"
+
+
+def test_costs_of_logs(logs):
+    out = run(report, logs[0], "--cost")
+    assert "--cost tokens" in out.stderr and "--cost seconds" in out.stderr
+    out = run(report, logs[1], "--cost")
+    assert out.exit_code == 1 and "No column holds costs" in out.stderr
+    told = parsed(report, logs[0], "--cost", "tokens")["tradeoff"]
+    assert told["sentences"] == tradeoff(read_items(logs[0]), cost="tokens").sentences()
+    assert [row["model"] for row in told["models"] if row["cost"] > 500] == ["org/large"]
+
+
+@pytest.mark.parametrize("more", [[], ["--missing", "wrong"]])
+def test_costs_of_logs_change_nothing_else(logs, more):
+    found, bare = (run(report, folder, *more) for folder in logs)
+    assert found.exit_code == 0
+    assert (found.stdout, found.stderr) == (bare.stdout, bare.stderr)

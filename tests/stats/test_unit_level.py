@@ -137,3 +137,21 @@ def test_a_broken_topic_is_believed_and_moves_no_other():
     chance = prediction.item_scores(fit, X, topic, np.ones(200))
     assert chance[0] < 0.3
     assert np.all(np.abs(chance[10:] - 0.85) < 0.06)
+
+
+@pytest.mark.parametrize("seed", [52, 122, 223, 541])
+def test_topics_of_one_item_do_not_swing(seed):
+    """Effects of topics that a single item shows; nan before they had a largest size."""
+    rng = np.random.default_rng(seed)
+    n, n_topics = int(rng.integers(30, 120)), int(rng.integers(5, 60))
+    topic, easiness = rng.integers(0, n_topics, n), rng.normal(0, 2, n)
+    effect = rng.standard_t(3, n_topics) * rng.choice([0.3, 1.5])
+    components = rng.normal(size=(n, 4))
+    X = np.column_stack([np.ones(n), easiness, effect[topic], components])
+    eta = rng.normal() + 1.5 * easiness + effect[topic] + components @ rng.normal(0, 0.7, 4)
+    y = (rng.random(n) < expit(eta)).astype(float)
+    given = prior([0, 1, 1], [0.25, 1, 1], n_topics)
+    fit = unit.unit_level_logit(y, X, topic, np.ones(n), given)
+    assert np.isfinite(fit.coefficients).all()
+    # Held-out chances tell right answers from wrong ones.
+    assert fit.held_out[y == 1].mean() > fit.held_out[y == 0].mean() + 0.2

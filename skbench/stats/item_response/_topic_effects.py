@@ -10,6 +10,7 @@ from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, TOPIC_WEIGHTS
 _STDS = np.geomspace(0.03, 2.5, 12)  # of topics' effects, in units of the prior's scale
 _LOG_WEIGHTS = LOG_TOPIC_PRIOR - logsumexp(LOG_TOPIC_PRIOR)
 _LEAST_PRECISION = 1e-10
+_LARGEST = 2.0  # standard deviation of a factor, in units of the largest of `_STDS`
 
 
 class TopicFactors(NamedTuple):
@@ -62,7 +63,8 @@ def matched_factors(mean, variance, factors, prior):
     center = np.sum(share * shrunk, axis=(0, 1)) * away
     second = np.sum(share * (shrunk * spread + (shrunk * away) ** 2), axis=(0, 1))
     precision = 1 / (second - center**2) - 1 / spread
-    precision = np.maximum(precision, 1 / prior.variances().max())
+    # An effect that only one item shows could have any size: without an end the rounds swing.
+    precision = np.maximum(precision, (_LARGEST * prior.std.max()) ** -2)
     return TopicFactors(precision, (precision + 1 / spread) * center - away / spread)
 
 

@@ -96,6 +96,8 @@ def unit_level_logit(y, X, topic, attenuation, prior):
             break
         precision = precision + share * (new_precision - precision)
         pull = pull + share * (new_pull - pull)
+    if not np.isfinite(fit.coefficients).all():
+        raise ValueError("The unit-level model did not converge on these answers: add items.")
     return fit._replace(held_out=held_out)
 
 
@@ -202,17 +204,15 @@ def _step(variance, fit, n_fixed, scale):
 def _tilted(y, center, spread):
     """Held-out chance, and new pseudo-observation of every answer."""
     points = center[:, None] + np.sqrt(spread)[:, None] * NODES
-    p = expit(points)
-    likelihood = _likelihood(p, y[:, None]) * WEIGHTS
-    mass = likelihood.sum(axis=1)
-    mean = np.sum(likelihood * points, axis=1) / mass
-    variance = np.sum(likelihood * points**2, axis=1) / mass - mean**2
+    logs = _log_likelihood(points, y[:, None])
+    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True)) * WEIGHTS
+    likelihood /= likelihood.sum(axis=1, keepdims=True)
+    mean = np.sum(likelihood * points, axis=1)
+    variance = np.sum(likelihood * (points - mean[:, None]) ** 2, axis=1)
     precision = np.maximum(1 / variance - 1 / spread, 1e-10)
-    return p @ WEIGHTS, precision, (precision + 1 / spread) * mean - center / spread
+    return expit(points) @ WEIGHTS, precision, (precision + 1 / spread) * mean - center / spread
 
 
-def _likelihood(p, y):
-    """Of answers; shares of right answers are powers of it."""
-    if np.all((y == 0) | (y == 1)):
-        return np.abs(1 - y - p)
-    return p**y * (1 - p) ** (1 - y)
+def _log_likelihood(log_odds, y):
+    """Of answers; shares of right answers count as parts of one."""
+    return -y * np.logaddexp(0, -log_odds) - (1 - y) * np.logaddexp(0, log_odds)

@@ -35,6 +35,7 @@ from skbench import (
     position_bias,
     sample_items,
     summarize_items,
+    tradeoff,
     trend,
 )
 from skbench.items.rows import joined
@@ -99,6 +100,13 @@ def pairs(found):
 def slopes(found):
     topics = [] if found.topics is None else [found.topics[["slope", "low", "adjusted_p"]]]
     return [found.estimate.value, found.estimate.low, found.p_value, found.scores.low, *topics]
+
+
+def traded(rows):
+    """Scores and costs that differ by item and topic."""
+    cost = rows["topic"].str[1:].astype(int) + rows.index.to_numpy() % 7
+    found = tradeoff(rows.assign(cost=cost))
+    return [found.score.value, found.score.low, found.cost.value, found.cost.high, found.dominates]
 
 
 def ranks(found):
@@ -171,6 +179,7 @@ CASES = {
     "compare_models bank": (ONCE, lambda x: pairs(compare_models(x, bank=bank_of(x)))),
     "trend": (gaps(ONCE), lambda x: slopes(trend(x, MODELS, by="subject"))),
     "trend repeats": (TWICE, lambda x: slopes(trend(x, MODELS, cluster="item"))),
+    "tradeoff": (gaps(ONCE), traded),
     "leaderboard": (ONCE, lambda x: ranks(leaderboard(x))),
     "leaderboard repeats": (TWICE, lambda x: ranks(leaderboard(x, cluster="item"))),
     "leaderboard topics": (gaps(ONCE), lambda x: ranks(leaderboard(x, topics="subject"))),

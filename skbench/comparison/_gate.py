@@ -155,11 +155,8 @@ def gate(
         evidence = of_bank(bank, items, pair, columns, by, missing, goal, settings)
     whole, (new, old), delta = evidence.whole, evidence.scores, evidence.margin
     ends = ("difference", "low", "high", "standard_error")
-    verdicts = {str(noninferiority.decide(whole["low"], whole["high"], delta, fail)[0])}
-    if worst is not None:
-        verdicts.add(verdict_on_worst(evidence.worst, worst))
     return GateResult(
-        verdict=next(name for name in ("fail", "undecided", "pass") if name in verdicts),
+        verdict=_verdict(evidence, fail, worst),
         **{name: float(whole[name][0]) for name in ends},
         margin=delta,
         **evidence.power,
@@ -176,6 +173,16 @@ def gate(
         floor=worst,
         worst=evidence.worst,
     )
+
+
+def _verdict(evidence, fail, floor):
+    """Of the difference, and of the worst topic if there is a floor: the less favorable one."""
+    whole = evidence.whole
+    verdict = noninferiority.decide(whole["low"], whole["high"], evidence.margin, fail)[0]
+    verdicts = {str(verdict)}
+    if floor is not None:
+        verdicts.add(verdict_on_worst(evidence.worst, floor))
+    return next(name for name in ("fail", "undecided", "pass") if name in verdicts)
 
 
 def _topics(found, labels, rate):

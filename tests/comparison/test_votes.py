@@ -295,7 +295,6 @@ def test_prediction_powered_intervals_cover_and_a_good_judge_narrows_them(name):
 RARELY_BIASED = {  # votes, people's, models, and in how many of its losses the judge favors one
     "3 models": (10_000, 100, 3, 0.05),
     "few votes": (3000, 60, 3, 0.2),
-    "4 models": (3000, 80, 4, 0.15),
 }
 
 

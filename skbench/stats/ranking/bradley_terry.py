@@ -9,6 +9,7 @@ from scipy.stats import norm
 from skbench.stats.ranking._votes import Votes as Votes
 from skbench.stats.ranking._votes import count_votes as count_votes
 from skbench.stats.ranking._votes import count_wins as count_wins
+from skbench.stats.ranking._votes import favor_squares
 from skbench.stats.ranking._votes import standing as standing
 
 _MOST_STEPS = 50  # more are taken only where odds are beyond 10^10, as if votes were foregone
@@ -385,21 +386,8 @@ def _squares_with_judge(found, votes, design):
     centered = np.eye(2 * n + 1, 2 * n)
     centered[2 * n, n:] = mean
     squares = (centered.T @ (sums.T @ sums) @ centered).reshape(2, n, 2, n)
-    squares[1, :, 1] += (1 - share) * _one_disagreement_more(votes.at(people), design[people])
+    squares[1, :, 1] += (1 - share) * favor_squares(votes.at(people), design[people])
     return squares
-
-
-def _one_disagreement_more(votes, design):
-    """Squared scores of one more cluster per model in which the judge favors, or wrongs, it."""
-    n_models = 1 + max(votes.first.max(), votes.second.max())
-    codes = np.concatenate([votes.cluster * n_models + x for x in (votes.first, votes.second)])
-    codes, at = np.unique(codes, return_inverse=True)
-    count, model = np.zeros(len(codes)), codes % n_models
-    count[at] = np.tile(votes.count, 2)
-    signs = sparse.csr_array((np.repeat([1.0, -1.0], len(at) // 2), (at, np.arange(len(at)))))
-    scores = signs @ sparse.vstack([design, design])
-    share = sparse.diags_array(count / np.bincount(model, count)[model])
-    return (scores.T @ share @ scores).toarray()
 
 
 def _tuned_power(found, information, votes, design, alone):

@@ -46,8 +46,7 @@ def _summary(table, metric, columns, positive):
     y_true, y_pred = rows[truth], rows[prediction]
     labels = y_true if metric == "auc" else pd.concat([y_true, y_pred])
     pos_label = _positive(labels.drop_duplicates(), positive)
-    summary = group_metrics(y_true, y_pred, rows[by], metric, pos_label=pos_label)
-    return reading.with_names(summary, by)
+    return group_metrics(y_true, y_pred, rows[by], metric, pos_label=pos_label)
 
 
 def _roles(table, metric, truth, prediction, by):

@@ -56,6 +56,8 @@ def test_the_card_beside_people_stays_what_it_was_and_labels_drop_out_of_the_cha
     for name in ("n", "flips", "bias_change", "bias_change_low", "bias_change_p_value"):
         assert card.changes[name] == free[name]
     assert free["n_labels"] == 0 and np.isnan(free["error_change"])
+    lazy = judge_agreement(pl.from_pandas(rows).lazy(), **FREE).changes
+    pd.testing.assert_series_equal(lazy, free)
 
 
 def test_other_scales():

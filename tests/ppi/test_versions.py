@@ -91,6 +91,17 @@ def test_other_scales():
     assert_allclose(c["bias_change"], np.mean(new == "good") - np.mean(old == "good"))
 
 
+@pytest.mark.parametrize("words", [{}, {0: "no", 1: "yes", 2: "2nd"}])
+def test_numbers_of_verdicts_are_no_verdicts(words):
+    rows = pd.DataFrame({"new": np.arange(60) // 3 % 2, "k": np.arange(60) % 3}).replace(words)
+    with pytest.raises(ValueError, match="'k' holds .*2.*, which 'new' never says"):
+        judge_agreement(rows, None, "new", repeats="k", event="yes" if words else None)
+    # The end of a scale may come late.
+    grades = pd.DataFrame({"new": np.arange(60) % 4 + 1, "again": np.arange(60) % 4 + 1})
+    grades.loc[3, "again"] = 5
+    assert judge_agreement(grades, None, "new", repeats="again").noise is not None
+
+
 def test_blank_verdicts_order_and_engine():
     rows = versions().assign(again=versions(seed=1)["new"])
     rows["doc"] = np.arange(200) // 3

@@ -172,6 +172,7 @@ def gate(
         remarks=evidence.remarks,
         floor=worst,
         worst=evidence.worst,
+        own_means=evidence.own_means,
     )
 
 
@@ -181,7 +182,7 @@ def _verdict(evidence, fail, floor):
     verdict = noninferiority.decide(whole["low"], whole["high"], evidence.margin, fail)[0]
     verdicts = {str(verdict)}
     if floor is not None:
-        verdicts.add(verdict_on_worst(evidence.worst, floor))
+        verdicts.add(verdict_on_worst(evidence.worst, evidence.own_means, floor))
     return next(name for name in ("fail", "undecided", "pass") if name in verdicts)
 
 

@@ -38,13 +38,17 @@ def opened(items):
     return as_frame(items)
 
 
-def as_frame(rows, **options):
-    """Rows as a narwhals frame; refuses what is no dataframe, and two columns of one name."""
+def as_frame(rows, in_memory=False):
+    """Rows as a narwhals frame; refuses what is no dataframe, and two columns of one name.
+
+    `in_memory`: lazy rows are collected.
+    """
     if isinstance(rows, pd.DataFrame) and not set(rows.columns).isdisjoint(rows.index.names):
         # pandas would ask which of the two is meant: it is the column.
         rows = rows.set_axis(rows.index.set_names([None] * rows.index.nlevels))
     try:
-        return nw.from_native(rows, **options)
+        frame = nw.from_native(rows)
+        return frame.collect() if in_memory and isinstance(frame, nw.LazyFrame) else frame
     except nw.exceptions.DuplicateError as error:
         names = pd.Index(getattr(rows, "columns", []))
         twice = names[names.duplicated()].tolist()

@@ -25,6 +25,7 @@ def asked_again(
             f"{judge!r} says {words[-1]!r}, and words have no variance. Pass event=, the label "
             "that counts."
         )
+    _labels.check_one_scale(rows, judge, names[1:])
     labels = _labels.as_numbers(rows, names, human, threshold)
     scores = {name: _labels.scores(rows[name], name, words, event) for name in names}
     own = [judge, *repeats]
@@ -140,7 +141,7 @@ def change_in_words(judge, c):
         )
     if c["only_now"] or c["only_before"]:
         yield (
-            f"Not compared: {c['only_now']:,.0f} answers without a verdict of {c.name}, "
+            f"Not compared: {c['only_now']:,.0f} answers without a usable verdict of {c.name}, "
             f"{c['only_before']:,.0f} without one of {judge}."
         )
 

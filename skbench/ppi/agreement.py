@@ -167,9 +167,9 @@ def judge_agreement(
     ------
     ValueError
         For missing columns, fewer than five labels, labels that never vary, an event that
-        does not occur, scores or labels that people do not use, several judges beside `previous`
-        or `repeats`, fewer than five answers with two verdicts, and repeated words without an
-        event.
+        does not occur, scores or labels that people do not use, versions or repeats on different
+        scales, several judges beside `previous` or `repeats`, fewer than five answers with two
+        verdicts, and repeated words without an event.
 
     Notes
     -----
@@ -199,7 +199,7 @@ def judge_agreement(
     """
     judges, repeats = names_of(judges), names_of(repeats)
     again = ([] if previous is None else [previous]) + repeats
-    _check_versions(human, judges, again)
+    _check_versions(human, judges, again, repeats)
     rows = _labels.read(rows, human, judges, cluster, again)
     rng = as_generator(random_state)
     found = _without_people(judges)
@@ -214,12 +214,15 @@ def judge_agreement(
     return JudgeAgreement(**found, confidence_level=confidence_level)
 
 
-def _check_versions(human, judges, again):
-    """Refuse several judges beside columns of one, and verdicts with nothing beside them."""
+def _check_versions(human, judges, again, repeats):
+    """Refuse several judges beside columns of one, and verdicts with nothing else beside them."""
     if again and len(judges) > 1:
         raise ValueError(
             f"previous= and repeats= are about one judge, but judges={judges}. Call once for each."
         )
+    judge = judges[0]
+    if judge in repeats:
+        raise ValueError(f"{judge!r} is the judge and a repeat. Leave {judge!r} out of repeats=.")
     if human is None and not again:
         raise ValueError(
             "human=None leaves nothing to compare the verdicts with. Pass previous= or repeats=."

@@ -10,7 +10,7 @@ from scipy.stats import false_discovery_control
 
 from skbench._checks import names_of
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Range, Rows, checked
-from skbench.comparison._gate_evidence import of_bank, of_items
+from skbench.comparison._gate_evidence import of_bank, of_items, with_unknown_topics
 from skbench.comparison._gate_result import GateResult
 from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.stats.ranking import noninferiority
@@ -118,7 +118,9 @@ def gate(
     fitted to the topics of both models (4000 draws, always the same). The interval is that of the
     lowest score of all topics, so no correction for their number is due. A candidate whose worst
     topic is just at the floor fails with probability ``(1 - confidence_level) / 2``, on average
-    over sets of topics (test_a_worst_topic_at_the_floor_rarely_decides).
+    over sets of topics (test_a_worst_topic_at_the_floor_rarely_decides). Without a bank nothing is
+    known of a topic of which the candidate answered no item: the interval then has no low end, and
+    the gate does not pass.
 
     `power` is the probability that this gate, with this number of such items, fails a candidate
     that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.
@@ -153,6 +155,7 @@ def gate(
         evidence = of_items(items, pair, columns, by, missing, goal, settings, false_discovery_rate)
     else:
         evidence = of_bank(bank, items, pair, columns, by, missing, goal, settings)
+    evidence = with_unknown_topics(evidence, candidate)
     whole, (new, old), delta = evidence.whole, evidence.scores, evidence.margin
     ends = ("difference", "low", "high", "standard_error")
     return GateResult(

@@ -19,7 +19,7 @@ def read(rows, human, judges, cluster, again):
     verdicts = [*judges, *again]
     columns = [*verdicts, human, cluster]
     wanted = [name for name in dict.fromkeys(columns) if name is not None]
-    frame = with_winners(as_frame(rows, eager_only=True).to_pandas(), wanted)
+    frame = with_winners(as_frame(rows, in_memory=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(verdicts)) < len(verdicts) or human in verdicts:
         others = f", previous and repeats {again}" if again else ""
@@ -146,35 +146,30 @@ def words_of(rows, names):
     return sorted(every, key=in_order)
 
 
-def check_one_scale(rows, judge, others):
-    """Refuse verdicts of versions of a judge, or given again, that are on other scales."""
-    own = rows[judge].dropna()
-    for name in others:
-        other = rows[name].dropna()
-        if own.empty or other.empty:
-            continue
-        if any(isinstance(x, str) for x in (own.iloc[0], other.iloc[0])):
-            shared, levels = set(own) & set(other), max(own.nunique(), other.nunique())
-            if not shared and levels > 1:
-                raise ValueError(
-                    f"{judge!r} says {plain(own.iloc[0])!r} and the like, and {name!r} never: it "
-                    f"says {plain(other.iloc[0])!r}. Write the verdicts of both alike."
-                )
-            continue
-        a, b = (np.unique(floats(x)) for x in (own, other))
-        for column, values in ((judge, a), (name, b)):
-            refuse_huge(f"Numbers in {column!r}", values)
-            is_count = values.size == len(own if column == judge else other)
-            if is_count and values.size > _MOST_LEVELS and (np.diff(values) == 1).all():
-                raise ValueError(
-                    f"{column!r} numbers the answers from {values[0]:g} to {values[-1]:g}, and "
-                    "holds no verdicts. Name the column of the verdicts."
-                )
-        if not _on_one_scale(a, b):
+def check_one_scale(rows, judge, name):
+    """Refuse an earlier version of a judge whose verdicts are on another scale, or are none."""
+    own, other = rows[judge].dropna(), rows[name].dropna()
+    if own.empty or other.empty:
+        return
+    if any(isinstance(x, str) for x in (own.iloc[0], other.iloc[0])):
+        if set(own).isdisjoint(other) and max(own.nunique(), other.nunique()) > 1:
             raise ValueError(
-                f"{judge!r} says numbers from {a[0]:g} to {a[-1]:g}, and {name!r} from {b[0]:g} to "
-                f"{b[-1]:g}: they are on different scales. Rescale one of them."
+                f"{judge!r} says {plain(own.iloc[0])!r} and the like, and {name!r} never: it says "
+                f"{plain(other.iloc[0])!r}. Write the verdicts of both alike."
             )
+        return
+    a, b = (np.unique(floats(x)) for x in (own, other))
+    refuse_huge(f"Numbers in {judge!r} and {name!r}", np.r_[a, b])
+    if b.size == len(other) > _MOST_LEVELS and (np.diff(b) == 1).all():
+        raise ValueError(
+            f"{name!r} numbers the answers from {b[0]:g} to {b[-1]:g}, and holds no verdicts. Name "
+            "the column of the verdicts."
+        )
+    if not _on_one_scale(a, b):
+        raise ValueError(
+            f"{judge!r} says numbers from {a[0]:g} to {a[-1]:g}, and {name!r} from {b[0]:g} to "
+            f"{b[-1]:g}: they are on different scales. Rescale one of them."
+        )
 
 
 def _on_one_scale(a, b):

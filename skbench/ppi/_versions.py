@@ -27,6 +27,13 @@ def asked_again(
             f"{judge!r} says {words[-1]!r}, and words have no variance. Pass event=, the label "
             "that counts."
         )
+    if previous is not None:
+        _labels.check_one_scale(rows, judge, previous)
+        if human is not None:
+            labeled = rows[rows[human].notna()]
+            _, people = _labels.human(labeled, human, event)
+            score = _labels.scores(labeled[previous], previous, people, event)
+            _labels.verdict(labeled[previous], score, people, event, threshold, previous)
     known = [judge, *([] if previous is None else [previous]), *([] if human is None else [human])]
     for name in repeats:
         _refuse_no_verdicts(rows[name].dropna(), rows[known], name, judge, words)
@@ -166,7 +173,7 @@ def change_in_words(judge, c):
         )
     if c["only_now"] or c["only_before"]:
         yield (
-            f"Not compared: {c['only_now']:,.0f} answers without a verdict of {c.name}, "
+            f"Not compared: {c['only_now']:,.0f} answers without a usable verdict of {c.name}, "
             f"{c['only_before']:,.0f} without one of {judge}."
         )
 

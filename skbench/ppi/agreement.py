@@ -168,10 +168,11 @@ def judge_agreement(
     ------
     ValueError
         For missing columns, fewer than five labels, labels that never vary, an event that
-        does not occur, scores or labels that people do not use, several judges beside `previous`
-        or `repeats`, fewer than five answers with two verdicts, repeated words without an event,
-        and repeats of other values than the judge's (numbers outside 0 to 1 where all others are
-        inside; else where more than a tenth are words it never says, or beyond its numbers).
+        does not occur, scores or labels that people do not use, versions on different scales,
+        several judges beside `previous` or `repeats`, fewer than five answers with two verdicts,
+        repeated words without an event, and repeats of other values than the judge's (numbers
+        outside 0 to 1 where all others are inside; else where more than a tenth are words it never
+        says, or beyond its numbers).
 
     Notes
     -----
@@ -202,7 +203,7 @@ def judge_agreement(
     """
     judges, repeats = names_of(judges), names_of(repeats)
     again = ([] if previous is None else [previous]) + repeats
-    _check_versions(human, judges, again)
+    _check_versions(human, judges, again, repeats)
     rows = _labels.read(rows, human, judges, cluster, again)
     rng = as_generator(random_state)
     found = _without_people(judges)
@@ -217,12 +218,15 @@ def judge_agreement(
     return JudgeAgreement(**found, confidence_level=confidence_level)
 
 
-def _check_versions(human, judges, again):
-    """Refuse several judges beside columns of one, and verdicts with nothing beside them."""
+def _check_versions(human, judges, again, repeats):
+    """Refuse several judges beside columns of one, and verdicts with nothing else beside them."""
     if again and len(judges) > 1:
         raise ValueError(
             f"previous= and repeats= are about one judge, but judges={judges}. Call once for each."
         )
+    judge = judges[0]
+    if judge in repeats:
+        raise ValueError(f"{judge!r} is the judge and a repeat. Leave {judge!r} out of repeats=.")
     if human is None and not again:
         raise ValueError(
             "human=None leaves nothing to compare the verdicts with. Pass previous= or repeats=."

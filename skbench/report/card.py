@@ -39,7 +39,7 @@ def show_card(file, names, columns, confidence_level, seed, form):
     else:
         are_numbers = rows[human].dropna().isin((0, 1)).all()
     if event is None and are_numbers:
-        scores = {name: verdicts_of(rows[name])[1] for name in verdicts}
+        scores = {name: verdicts_of(rows[name], f"all figures of {name}")[1] for name in verdicts}
         rows = rows.assign(**{name: x for name, x in scores.items() if not np.isnan(x).all()})
     if event is not None:
         event = as_event(table[(people or names)[0]], event)

@@ -38,8 +38,14 @@ def read_rows(bank, X, model, topic, item):
     probability = None
     if CHANCE in frame.columns:
         probability = floats(CHANCE, frame[CHANCE])
-        if not np.all((probability > 0) & (probability <= 1)):
-            raise ValueError(f"{CHANCE} must lie above 0 and be at most 1.")
+        odd = ~((probability > 0) & (probability <= 1))
+        if odd.any():
+            at = int(np.argmax(odd))
+            what = "blank" if np.isnan(probability[at]) else f"{probability[at]:g}"
+            raise ValueError(
+                f"{CHANCE} must lie above 0 and be at most 1, but in row {at} it is {what}. Take "
+                "the chances from choose_items, or drop the column if all items were as likely."
+            )
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)
 

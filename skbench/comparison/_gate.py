@@ -10,7 +10,7 @@ from scipy.stats import false_discovery_control
 
 from skbench._checks import names_of
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Range, Rows, checked
-from skbench.comparison._gate_evidence import of_bank, of_items
+from skbench.comparison._gate_evidence import of_bank, of_items, with_unknown_topics
 from skbench.comparison._gate_result import GateResult
 from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.stats.ranking import noninferiority
@@ -123,6 +123,8 @@ def gate(
     except with a bank. A pass is still no proof for a topic of few items, since its draws are
     shrunk toward the others: one of five items at 0.5, among five of 100 items at 0.9, passed a
     floor of 0.7 in 14.5% of gates; one of ten items in 7%.
+    Without a bank nothing is known of a topic of which the candidate answered no item: the interval
+    then has no low end, and the gate does not pass.
 
     `power` is the probability that this gate, with this number of such items, fails a candidate
     that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.
@@ -157,6 +159,7 @@ def gate(
         evidence = of_items(items, pair, columns, by, missing, goal, settings, false_discovery_rate)
     else:
         evidence = of_bank(bank, items, pair, columns, by, missing, goal, settings)
+    evidence = with_unknown_topics(evidence, candidate)
     whole, (new, old), delta = evidence.whole, evidence.scores, evidence.margin
     ends = ("difference", "low", "high", "standard_error")
     return GateResult(

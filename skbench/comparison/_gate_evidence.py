@@ -1,6 +1,7 @@
 """What the items, or a bank, say of a candidate and a baseline, as a gate decides by it."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
+from skbench._checks import listed
 from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
 from skbench.comparison._gate_worst import worst_of_bank, worst_of_items
@@ -101,6 +103,24 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
         item_verdicts=None,
         remarks=tuple(_on_margin(relative, margin, delta)),
         worst=worst,
+    )
+
+
+def with_unknown_topics(evidence, candidate):
+    """The same; any topic that the candidate did not answer may be its worst."""
+    worst, topics = evidence.worst, evidence.topics
+    if worst is None or topics.isin(worst.worst_probability.index).all():
+        return evidence
+    unknown = topics[~topics.isin(worst.worst_probability.index)]
+    is_worst = np.asarray(worst.estimate.labels == "worst")
+    ends = {x: np.where(is_worst, np.nan, getattr(worst.estimate, x)) for x in ("value", "low")}
+    told = (
+        f"Nothing is known of topic{'s' * (len(unknown) > 1)} {listed(unknown, most=3, show=repr)}:"
+        f" {candidate!r} answered no item there."
+    )
+    return evidence._replace(
+        worst=replace(worst, estimate=replace(worst.estimate, **ends)),
+        remarks=(*evidence.remarks, told),
     )
 
 

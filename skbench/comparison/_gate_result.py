@@ -125,6 +125,7 @@ class GateResult:
         if self.worst is None:
             return []
         value, low, high = map(self._number, self.worst.to_frame().loc["worst", list(_ENDS)])
+        value = " of those answered, is unknown" if value == "unknown" else f", is at {value}"
         place = {"fail": "is below", "pass": "is not below", "undecided": "may be below"}
         chance = self.worst.worst_probability
         likely = likely_in_words(chance.set_axis([_text(label) for label in chance.index]))
@@ -132,7 +133,7 @@ class GateResult:
         alone = verdict == "undecided" and self.worst.to_frame().loc["worst", "low"] >= self.floor
         so = f": the items of {_text(own.idxmin())} have {self._number(own.min())}" if alone else ""
         return [
-            f"The worst topic of {self.candidate}, most likely {likely}, is at {value} "
+            f"The worst topic of {self.candidate}, most likely {likely}{value} "
             f"({100 * self.confidence_level:.4g}% interval {low} to {high}), and "
             f"{place[verdict]} {self.floor:.4g}{so}."
         ]

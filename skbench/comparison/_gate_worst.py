@@ -1,8 +1,13 @@
 """The floor of a gate: how low the score of the candidate's worst topic may be."""
 
+import warnings
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
+from skbench._warnings import warn
 from skbench.comparison.extremes import extremes
 from skbench.containers import Draws
 from skbench.groups import MixedModel
@@ -50,9 +55,17 @@ def _draws_of_table(table):
     rows = pd.DataFrame(table.scores, columns=["new", "old"])
     rows = rows.assign(**key).melt([*key], var_name="model", value_name="score").dropna()
     cluster = "cluster" if table.is_clustered else None
-    summary = summarize_items(rows, ["model", "topic"], cluster=cluster, bounds=table.bounds)
+    models = dict(zip(("new", "old"), table.models, strict=True))
+    topics = dict(zip(names.tolist(), table.groups, strict=True))
+    summary = _summary(rows, models, topics, cluster=cluster, bounds=table.bounds)
     fitted = MixedModel().fit(**summary.fit_args)
     own = np.flatnonzero(summary.labels.get_level_values("model") == "new")
+    if own.size < 2:
+        label = table.groups[order[int(summary.labels[own[0]][1])]]
+        raise ValueError(
+            f"{table.models[0]!r} answered items of topic {plain(label)!r} alone: worst= needs two "
+            "topics. Give its other answers."
+        )
     values = fitted.sample(_N_DRAWS, random_state=0).values[:, own]
     place = order[summary.labels[own].get_level_values("topic").astype(int)]
     if table.sizes is not None:
@@ -61,6 +74,25 @@ def _draws_of_table(table):
     if table.bounds is not None:
         values = np.clip(values, *table.bounds)
     return Draws(values, table.groups[place], "posterior")
+
+
+def _summary(rows, models, topics, **settings):
+    """Means by model and topic; warnings and errors have the names that the user knows."""
+
+    def named(text):
+        for (short, model), (code, topic) in product(models.items(), topics.items()):
+            text = text.replace(repr((short, code)), repr((plain(model), plain(topic))))
+        return text
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            summary = summarize_items(rows, ["model", "topic"], **settings)
+        except ValueError as error:
+            raise ValueError(named(str(error))) from error
+    for warning in caught:
+        warn(named(str(warning.message)), warning.category)
+    return summary
 
 
 def _of_population(expected, seen, variance, n, size):

@@ -17,7 +17,7 @@ def read(rows, human, judges, cluster, again):
     verdicts = [*judges, *again]
     columns = [*verdicts, human, cluster]
     wanted = [name for name in dict.fromkeys(columns) if name is not None]
-    frame = with_winners(as_frame(rows, eager_only=True).to_pandas(), wanted)
+    frame = with_winners(as_frame(rows, in_memory=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(verdicts)) < len(verdicts) or human in verdicts:
         others = f", previous and repeats {again}" if again else ""

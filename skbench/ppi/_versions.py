@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.ppi import _figures, _labels
 from skbench.stats.resampling.repeats import repeat_noise
 
 _MOST_VERDICTS = 10  # rows of the table of noise
+_FEW_NEW = 0.1  # share of further verdicts beyond all that the judge said at first
 _CLOSE = 1.05  # standard error over that without noise, from where more verdicts hardly pay
 
 
@@ -25,6 +27,9 @@ def asked_again(
             f"{judge!r} says {words[-1]!r}, and words have no variance. Pass event=, the label "
             "that counts."
         )
+    known = [judge, *([] if previous is None else [previous]), *([] if human is None else [human])]
+    for name in repeats:
+        _refuse_no_verdicts(rows[name].dropna(), rows[known], name, judge, words)
     labels = _labels.as_numbers(rows, names, human, threshold)
     scores = {name: _labels.scores(rows[name], name, words, event) for name in names}
     own = [judge, *repeats]
@@ -41,6 +46,25 @@ def asked_again(
             by_noise = _disagreement([labels[name] for name in own])
             found["changes"]["flips_by_noise"] = by_noise
     return found
+
+
+def _refuse_no_verdicts(said, known, name, judge, words):
+    """Refuse a column whose values the judge never uses, such as the number of the verdict."""
+    known = pd.Series(known.to_numpy(dtype=object).ravel()).dropna()
+    least = _FEW_NEW * len(said)  # the ends of a scale, and some words, may be rare
+    if words:
+        strange = said[~said.isin(known)]
+    else:
+        known, numbers = _labels.floats(known), _labels.floats(said)
+        low, high = known.min(), known.max()
+        if 0 <= low and high <= 1:
+            low, high, least = 0, 1, 0
+        strange = said[(numbers < low) | (numbers > high)]
+    if len(strange) > least:
+        raise ValueError(
+            f"{name!r} holds {plain(strange.iloc[0])!r}, which {judge!r} never says. repeats= "
+            "names columns of verdicts, not of their numbers: give each further verdict a column."
+        )
 
 
 def _changes(labels, scores, y, level, codes, confidence_level, rng):

@@ -143,7 +143,8 @@ def judge_agreement(
         Column of the verdicts of an earlier version of the one judge on the same answers.
     repeats : str or sequence of str, default=None
         Columns of further verdicts of the one judge on the same answers, asked as the first was.
-        Missing where it was not asked again.
+        Missing where it was not asked again. Not the number of a verdict: 0 and 1 in such a column
+        would be taken for verdicts.
     event : label, default=None
         What counts as positive, for labels other than 0 and 1: error rates, bias, vote and
         estimate are about it. Kappa and alpha stay about all labels.
@@ -168,8 +169,9 @@ def judge_agreement(
     ValueError
         For missing columns, fewer than five labels, labels that never vary, an event that
         does not occur, scores or labels that people do not use, several judges beside `previous`
-        or `repeats`, fewer than five answers with two verdicts, and repeated words without an
-        event.
+        or `repeats`, fewer than five answers with two verdicts, repeated words without an event,
+        and repeats of other values than the judge's (numbers outside 0 to 1 where all others are
+        inside; else where more than a tenth are words it never says, or beyond its numbers).
 
     Notes
     -----

@@ -8,6 +8,7 @@ from skbench.report.formats import show
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
+    numbers_verdicts,
     one_row_per_answer,
     read_columns,
     say_silent,
@@ -60,7 +61,10 @@ def _read(file, names, columns):
     repeats = columns["repeats"] or []
     verdicts = [*names, *([previous] if previous is not None else [])]
     others = [columns["first"], cluster]
-    numbered = len(repeats) == 1 and repeats == columns_of("attempt", repeats)
+    numbered = len(repeats) == 1 and (
+        repeats == columns_of("attempt", repeats)
+        or numbers_verdicts(read_columns(file, verdicts, None, repeats), repeats[0])
+    )
     own = [] if numbered else repeats
     given = columns["labels"], columns["ids"]
     table = read_columns(file, [*verdicts, *own], human, [*others, *repeats[:numbered]], *given)

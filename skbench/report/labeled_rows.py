@@ -148,6 +148,17 @@ def with_guessed_cluster(table, by):
     return table, None
 
 
+def numbers_verdicts(table, name):
+    """Whether a column tells the rows of each answer apart, by the same few values in all."""
+    roles, _ = find_roles(table.columns, {}, guess=("model", "topic", "item"))
+    key = [column for names in roles.values() for column in names]
+    if "item" not in roles or name in key or table[name].isna().any():
+        return False
+    most = table.groupby(key, dropna=False).size().max()
+    apart = not table.duplicated([*key, name]).any()
+    return bool(apart and 1 < most == table[name].nunique())
+
+
 def one_row_per_answer(table, judge, attempt, given_once):
     """Verdicts given again in rows below each other as columns, and the names of the further ones.
 

@@ -84,6 +84,28 @@ def test_blanks_that_count_as_wrong_lower_the_floor(rows):
     assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "t0"
 
 
+def test_nothing_is_known_of_a_topic_that_the_candidate_did_not_answer(rows):
+    """No pass, whatever the others say; a topic that is below fails all the same."""
+    gaps = rows[(rows["model"] == "old") | ~rows["topic"].isin(["t0", "t4"])]
+    for floor, verdict in [(0.3, "undecided"), (0.95, "fail")]:
+        with pytest.warns() as caught:
+            result = gate(gaps, "old", "new", 0.5, by="topic", worst=floor)
+        assert (result.verdict, result.worst_topic()["verdict"]) == (verdict, verdict)
+        assert result.remarks[-1].startswith("Nothing is known of topics 't0', 't4'")
+        assert "interval unknown to 0." in repr(result)
+        told = " ".join(str(warning.message) for warning in caught)
+        assert "('new', 't0')" in told and "00000" not in told
+        assert {warning.filename for warning in caught} == {__file__}
+    one = gaps[(gaps["model"] == "old") | (gaps["topic"] == "t1")]
+    with (
+        pytest.warns(),
+        pytest.raises(ValueError, match="'new' answered items of topic 't1' alone"),
+    ):
+        gate(one, "old", "new", 0.5, by="topic", worst=0.3)
+    with pytest.raises(ValueError, match=r"such as those of \('new', 't\d'\)"):
+        gate(rows, "old", "new", 0.5, by="topic", worst=0.3, cluster="topic")
+
+
 def test_where_all_items_were_asked_the_worst_topic_is_known(rows):
     sizes = dict.fromkeys(rows["topic"].unique(), N_ITEMS)
     result = gate(rows, "old", "new", 0.9, by="topic", worst=0.5, population=sizes)

@@ -257,3 +257,12 @@ def test_a_slow_decline_is_found_and_none_is_invented():
         covered.append(slope["low"] <= truth <= slope["high"])
     assert np.sum(covered) >= binom.ppf(0.001, 150, 0.95)
     assert shown[0.01] >= 0.55 and shown[0.0] <= 0.06
+
+
+@pytest.mark.slow
+def test_scores_next_to_1_hold_for_all_versions_at_once():
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(200):
+        found = trend(rows((rng.random((30, 5)) < 0.98) * 1.0, range(5))).scores
+        hits += np.all((found.low <= 0.98) & (found.high >= 0.98))
+    assert hits >= binom.ppf(0.01, 200, 0.95)

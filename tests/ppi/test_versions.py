@@ -56,6 +56,8 @@ def test_the_card_beside_people_stays_what_it_was_and_labels_drop_out_of_the_cha
     for name in ("n", "flips", "bias_change", "bias_change_low", "bias_change_p_value"):
         assert card.changes[name] == free[name]
     assert free["n_labels"] == 0 and np.isnan(free["error_change"])
+    lazy = judge_agreement(pl.from_pandas(rows).lazy(), **FREE).changes
+    pd.testing.assert_series_equal(lazy, free)
 
 
 def test_other_scales():
@@ -87,6 +89,17 @@ def test_other_scales():
     assert np.isnan(c["bias_change"])
     c = judge_agreement(rows, **FREE, event="good").changes
     assert_allclose(c["bias_change"], np.mean(new == "good") - np.mean(old == "good"))
+
+
+@pytest.mark.parametrize("words", [{}, {0: "no", 1: "yes", 2: "2nd"}])
+def test_numbers_of_verdicts_are_no_verdicts(words):
+    rows = pd.DataFrame({"new": np.arange(60) // 3 % 2, "k": np.arange(60) % 3}).replace(words)
+    with pytest.raises(ValueError, match="'k' holds .*2.*, which 'new' never says"):
+        judge_agreement(rows, None, "new", repeats="k", event="yes" if words else None)
+    # The end of a scale may come late.
+    grades = pd.DataFrame({"new": np.arange(60) % 4 + 1, "again": np.arange(60) % 4 + 1})
+    grades.loc[3, "again"] = 5
+    assert judge_agreement(grades, None, "new", repeats="again").noise is not None
 
 
 def test_blank_verdicts_order_and_engine():

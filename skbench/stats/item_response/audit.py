@@ -187,9 +187,10 @@ def reversed_items(scores, confidence_level=0.95):
     beyond eight and at most five) follow ``(1 - s) N(m, C) + s N(-m, C)``, fitted by expectation
     maximization. The probability of a reversed key is ``s e / (s e + 1 - s)`` with
     ``log e = -2 x' C^-1 m``. The most probable ones are flagged, as long as their
-    probabilities of a right key average at most ``1 - confidence_level`` (the Bayesian false discovery rate, Efron 2010, Large-Scale Inference,
-    chapter 5), and if their own discrimination is below 0 with ``p < 0.1``. With fewer than 30
-    items with spread, by the p-values alone (Benjamini and Hochberg 1995).
+    probabilities of a right key average at most ``1 - confidence_level`` (the Bayesian false
+    discovery rate, Efron 2010, Large-Scale Inference, chapter 5), and if their own discrimination
+    is below 0 with ``p < 0.1``. With fewer than 30 items with spread, by the p-values alone
+    (Benjamini and Hochberg 1995).
 
     Here models count as effective ones: as many as `effective_models` says, and at most ``M / v``,
     with `v` the variance of a contrast of the models in units of that of independent ones (less

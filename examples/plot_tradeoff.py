@@ -7,6 +7,8 @@ take ten times the usual number of tokens. Which models does another surely beat
 cost, and which does the picture only make look bad?
 """
 
+import sys
+
 import numpy as np
 import pandas as pd
 
@@ -59,4 +61,6 @@ print(share.round(2).to_string())
 # The picture. A model below the dashed line is beaten by the estimates alone; gray ones are so for
 # sure.
 
-ScatterDisplay.from_tradeoff(found).plot()
+display = ScatterDisplay.from_tradeoff(found).plot()
+if len(sys.argv) > 1:
+    display.figure_.savefig(sys.argv[1], dpi=150)

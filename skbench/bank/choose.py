@@ -13,11 +13,9 @@ from skbench._random import as_generator
 from skbench._types import Count, RandomState, checked
 from skbench.bank.item_bank import ItemBank
 from skbench.items.rows import CHANCE
-from skbench.stats.item_response.sampling import allocate, imbalance, systematic_sample
+from skbench.stats.item_response.sampling import allocate, systematic_sample
 
-_CANDIDATES = 10
 _LEAST_CHANCE = 0.25  # of an equal one
-_ABILITY_STD, _KERNEL_STD = 2.0, 0.5
 _LEVELS = np.linspace(0.05, 0.95, 10)  # of the abilities of earlier models
 
 
@@ -62,19 +60,15 @@ def choose_items(
     Notes
     -----
     Systematic sampling [1]_: items are sorted by easiness, every second topic in reverse, and
-    taken at even steps from a random start. The most balanced of ten such samples is kept:
-    rejective sampling [2]_, which changes the inclusion probabilities only in terms of higher
-    order. Balance is ``d' C d``, with `d` the weighted sample mean of ``p (1 - p) x`` less its
-    mean over the bank, and `C` the posterior covariance of a new model's coefficients after as
-    many answers. Informative probabilities are proportional to ``p (1 - p)``, and at least a
-    quarter of equal ones. ``python benchmarks/bank.py choose`` prints the errors of both.
+    taken at even steps from a random start, so each has exactly its probability. Informative
+    probabilities are proportional to the expected variance ``p (1 - p)`` of an answer, and at least
+    a quarter of equal ones. ``python benchmarks/bank.py choose`` prints the errors of both.
 
     When not to use it: to find the best items for their own sake; the sample is random.
 
     References
     ----------
     .. [1] Saerndal, Swensson and Wretman (1992). Model Assisted Survey Sampling, section 3.4.
-    .. [2] Fuller (2009). Some design properties of a rejective sampling procedure. Biometrika 96.
 
     Examples
     --------
@@ -85,7 +79,7 @@ def choose_items(
     ...                      "score": [1] * 30 + [0] * 10 + [1] * 10 + [0] * 30})
     >>> chosen = choose_items(ItemBank().fit(past), 4, random_state=0)
     >>> chosen["inclusion_probability"].round(2).tolist()
-    [0.11, 0.11, 0.09, 0.09]
+    [0.11, 0.11, 0.11, 0.09]
     """
     check_bank(bank)
     n_bank = len(bank.items_)
@@ -99,16 +93,9 @@ def choose_items(
     if chances == "informative":
         of_topic = np.bincount(codes, spread) / counts
         size *= _LEAST_CHANCE + (1 - _LEAST_CHANCE) * spread / of_topic[codes]
-    x = np.column_stack([np.ones(n_bank), bank.easiness_ - bank.easiness_.mean(), bank.components_])
-    precision = np.repeat([_ABILITY_STD, 1.0, _KERNEL_STD], [1, 1, x.shape[1] - 2]) ** -2.0
-
-    def drawn():
-        order = _spread_out(bank.easiness_, codes, n_items, rng)
-        taken, probability = systematic_sample(size[order], n_items, rng)
-        return order[taken], probability[taken]
-
-    samples = [drawn() for _ in range(_CANDIDATES)]
-    rows, chance = min(samples, key=lambda sample: imbalance(x, spread, *sample, precision))
+    order = _spread_out(bank.easiness_, codes, n_items, rng)
+    taken, probability = systematic_sample(size[order], n_items, rng)
+    rows, chance = order[taken], probability[taken]
     chosen = bank.items_.iloc[rows].assign(**{CHANCE: chance})
     return chosen.iloc[np.argsort(rows)].reset_index(drop=True)
 

@@ -1,6 +1,7 @@
 """What the items, or a bank, say of a candidate and a baseline, as a gate decides by it."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
+from skbench._checks import listed
 from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
 from skbench.comparison._gate_worst import worst_of_bank, worst_of_items
@@ -40,6 +42,7 @@ class Evidence(NamedTuple):
     item_verdicts: pd.DataFrame | None
     remarks: tuple
     worst: Extremes | None  # of the candidate's topics, if a floor is asked for
+    own_means: pd.Series | None = None  # of its items by topic, likewise; None with a bank
 
 
 def of_items(items, pair, columns, by, missing, goal, settings, rate):
@@ -54,6 +57,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
     if found["skewed"].any():
         warn(f"{pair[0]!r} and {pair[1]!r} {SKEWED}.")
     reach = table.range_of_differences
+    worst = (None, None) if floor is None else worst_of_items(topics, floor, level)
     return Evidence(
         whole=found,
         by_topic=None if topics.groups is None else _compared(topics, level),
@@ -64,7 +68,8 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
         method=found["method"],
         item_verdicts=_item_verdicts(table, shared, rate),
         remarks=tuple(_remarks(found, table, shared, delta, margin, relative)),
-        worst=None if floor is None else worst_of_items(topics, floor, level),
+        worst=worst[0],
+        own_means=worst[1],
     )
 
 
@@ -98,6 +103,24 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
         item_verdicts=None,
         remarks=tuple(_on_margin(relative, margin, delta)),
         worst=worst,
+    )
+
+
+def with_unknown_topics(evidence, candidate):
+    """The same; any topic that the candidate did not answer may be its worst."""
+    worst, topics = evidence.worst, evidence.topics
+    if worst is None or topics.isin(worst.worst_probability.index).all():
+        return evidence
+    unknown = topics[~topics.isin(worst.worst_probability.index)]
+    is_worst = np.asarray(worst.estimate.labels == "worst")
+    ends = {x: np.where(is_worst, np.nan, getattr(worst.estimate, x)) for x in ("value", "low")}
+    told = (
+        f"Nothing is known of topic{'s' * (len(unknown) > 1)} {listed(unknown, most=3, show=repr)}:"
+        f" {candidate!r} answered no item there."
+    )
+    return evidence._replace(
+        worst=replace(worst, estimate=replace(worst.estimate, **ends)),
+        remarks=(*evidence.remarks, told),
     )
 
 

@@ -1,8 +1,13 @@
 """The floor of a gate: how low the score of the candidate's worst topic may be."""
 
+import warnings
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
+from skbench._warnings import warn
 from skbench.comparison.extremes import extremes
 from skbench.containers import Draws
 from skbench.groups import MixedModel
@@ -12,9 +17,15 @@ _N_DRAWS = 4000
 
 
 def worst_of_items(table, floor, level):
-    """`Extremes` of the topics of the first model, the candidate, of a `ScoreTable` of two."""
+    """`Extremes` of the topics of the first model, the candidate, of a `ScoreTable` of two.
+
+    Then the means of its own items by topic.
+    """
     _check_floor(floor, table.n_groups, table.bounds)
-    return extremes(_draws_of_table(table), confidence_level=level)
+    new = table.scores[:, 0]
+    with np.errstate(invalid="ignore"):
+        own = table.group_sums(np.nan_to_num(new)) / table.group_sums(np.isfinite(new) * 1.0)
+    return extremes(_draws_of_table(table), confidence_level=level), pd.Series(own, table.groups)
 
 
 def worst_of_bank(posterior, candidate, floor, bounds, level):
@@ -44,9 +55,17 @@ def _draws_of_table(table):
     rows = pd.DataFrame(table.scores, columns=["new", "old"])
     rows = rows.assign(**key).melt([*key], var_name="model", value_name="score").dropna()
     cluster = "cluster" if table.is_clustered else None
-    summary = summarize_items(rows, ["model", "topic"], cluster=cluster, bounds=table.bounds)
+    models = dict(zip(("new", "old"), table.models, strict=True))
+    topics = dict(zip(names.tolist(), table.groups, strict=True))
+    summary = _summary(rows, models, topics, cluster=cluster, bounds=table.bounds)
     fitted = MixedModel().fit(**summary.fit_args)
     own = np.flatnonzero(summary.labels.get_level_values("model") == "new")
+    if own.size < 2:
+        label = table.groups[order[int(summary.labels[own[0]][1])]]
+        raise ValueError(
+            f"{table.models[0]!r} answered items of topic {plain(label)!r} alone: worst= needs two "
+            "topics. Give its other answers."
+        )
     values = fitted.sample(_N_DRAWS, random_state=0).values[:, own]
     place = order[summary.labels[own].get_level_values("topic").astype(int)]
     if table.sizes is not None:
@@ -57,6 +76,25 @@ def _draws_of_table(table):
     return Draws(values, table.groups[place], "posterior")
 
 
+def _summary(rows, models, topics, **settings):
+    """Means by model and topic; warnings and errors have the names that the user knows."""
+
+    def named(text):
+        for (short, model), (code, topic) in product(models.items(), topics.items()):
+            text = text.replace(repr((short, code)), repr((plain(model), plain(topic))))
+        return text
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            summary = summarize_items(rows, ["model", "topic"], **settings)
+        except ValueError as error:
+            raise ValueError(named(str(error))) from error
+    for warning in caught:
+        warn(named(str(warning.message)), warning.category)
+    return summary
+
+
 def _of_population(expected, seen, variance, n, size):
     """Draws of means of all items, by expected scores, the means of those seen and their spread."""
     unseen = size - n
@@ -65,7 +103,11 @@ def _of_population(expected, seen, variance, n, size):
     return (n * seen + unseen * more) / size
 
 
-def verdict_on_worst(found, floor):
-    """Whether the interval of the worst topic lies at the floor or above it, below, or neither."""
+def verdict_on_worst(found, own, floor):
+    """Whether the interval of the worst topic lies at the floor or above it, below, or neither.
+
+    Neither, too, where it lies above and the own mean of a topic (None: not known) below.
+    """
     low, high = found.to_frame().loc["worst", ["low", "high"]]
-    return "fail" if high < floor else "pass" if low >= floor else "undecided"
+    above = low >= floor and not (own is not None and own.min() < floor - 1e-9)
+    return "fail" if high < floor else "pass" if above else "undecided"

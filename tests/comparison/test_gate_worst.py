@@ -58,6 +58,20 @@ def test_names_and_columns_of_topics_change_nothing(rows):
     assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "a / 5"
 
 
+def test_no_floor_is_passed_above_the_mean_of_a_topic():
+    """Draws shrink a topic of five items, three of them right, to others of 100."""
+    topics = {"small": (5, 3)} | {f"t{k}": (100, 88 + k) for k in range(5)}
+    rows = pd.concat(
+        pd.DataFrame({"topic": name, "item": range(n), "score": (np.arange(n) < right) * 1.0})
+        for name, (n, right) in topics.items()
+    )
+    rows = pd.concat([rows.assign(model="old"), rows.assign(model="new")])
+    result = gate(rows, "old", "new", 0.3, worst=0.7, by="topic")
+    assert result.verdict == result.worst_topic()["verdict"] == "undecided"
+    assert any("items of small have 0.6" in text for text in result.sentences())
+    assert gate(rows, "old", "new", 0.3, worst=0.6, by="topic").verdict == "pass"
+
+
 def test_difference_decides_too(rows):
     worse = rows.assign(score=rows["score"] * ((rows["model"] == "old") | (rows["item"] % 3 > 0)))
     result = gate(worse, "old", "new", 0.05, by="topic", worst=0.01)
@@ -68,6 +82,28 @@ def test_blanks_that_count_as_wrong_lower_the_floor(rows):
     gaps = rows[(rows["model"] == "old") | (rows["topic"] != "t0") | (rows["item"] > 40)]
     found = gate(gaps, "old", "new", 0.9, by="topic", worst=0.5, missing="wrong").worst_topic()
     assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "t0"
+
+
+def test_nothing_is_known_of_a_topic_that_the_candidate_did_not_answer(rows):
+    """No pass, whatever the others say; a topic that is below fails all the same."""
+    gaps = rows[(rows["model"] == "old") | ~rows["topic"].isin(["t0", "t4"])]
+    for floor, verdict in [(0.3, "undecided"), (0.95, "fail")]:
+        with pytest.warns() as caught:
+            result = gate(gaps, "old", "new", 0.5, by="topic", worst=floor)
+        assert (result.verdict, result.worst_topic()["verdict"]) == (verdict, verdict)
+        assert result.remarks[-1].startswith("Nothing is known of topics 't0', 't4'")
+        assert "interval unknown to 0." in repr(result)
+        told = " ".join(str(warning.message) for warning in caught)
+        assert "('new', 't0')" in told and "00000" not in told
+        assert {warning.filename for warning in caught} == {__file__}
+    one = gaps[(gaps["model"] == "old") | (gaps["topic"] == "t1")]
+    with (
+        pytest.warns(),
+        pytest.raises(ValueError, match="'new' answered items of topic 't1' alone"),
+    ):
+        gate(one, "old", "new", 0.5, by="topic", worst=0.3)
+    with pytest.raises(ValueError, match=r"such as those of \('new', 't\d'\)"):
+        gate(rows, "old", "new", 0.5, by="topic", worst=0.3, cluster="topic")
 
 
 def test_where_all_items_were_asked_the_worst_topic_is_known(rows):

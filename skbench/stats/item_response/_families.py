@@ -19,10 +19,13 @@ def centered(scores):
 def residual_correlation(scores):
     """Correlation of the models' residuals, and on how many items."""
     known = np.isfinite(scores)
-    if np.isin(scores[known], (0, 1)).all():
-        easiness, ability = rasch_easiness(scores)
+    ends = np.nanmin(scores), np.nanmax(scores)
+    if np.isin(scores[known], ends).all():  # right and wrong, in any unit
+        easiness, ability = rasch_easiness(np.where(known, scores > ends[0], np.nan))
         p = expit(easiness[:, None] + ability - easiness.mean())
-        own = np.where(known, (scores - p) / np.sqrt(p * (1 - p) + _LEAST_VARIANCE), 0.0)
+        own = np.where(
+            known, ((scores > ends[0]) - p) / np.sqrt(p * (1 - p) + _LEAST_VARIANCE), 0.0
+        )
     else:
         own = centered(scores)[0]
         own -= np.where(known, own.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)

@@ -76,39 +76,3 @@ def systematic_sample(size, n_items, rng):
     # The unit in whose stretch a step falls; those always taken have no stretch.
     taken = np.searchsorted(ends, steps, side="right")
     return np.sort(np.concatenate([taken, np.flatnonzero(certain)])), probability
-
-
-def imbalance(x, spread, rows, chance, precision):
-    """What a sample leaves open of the mean of all chances, but for the noise of its answers.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_items, n_features)
-        What log odds are linear in.
-    spread : ndarray of shape (n_items,)
-        Variance of an answer, ``p (1 - p)``: also the slope of its chance in the log odds.
-    rows : ndarray of int of shape (n_sample,)
-        The sample.
-    chance : ndarray of shape (n_sample,)
-        Chances of being taken.
-    precision : ndarray of shape (n_features,)
-        Of the coefficients, before any answer.
-
-    Returns
-    -------
-    float
-        ``d' C d`` with ``d = sum_s (w x / chance) / N - mean(w x)``, `w` the spread, and ``C`` the
-        coefficients' covariance after as many answers as an average sample of that size gives: 0
-        for a sample balanced on ``w x`` (Deville and Tille 2004, Biometrika 91).
-
-    Examples
-    --------
-    >>> x, spread = np.array([[1.0, -1.0], [1.0, 0.0], [1.0, 1.0]]), np.full(3, 0.25)
-    >>> halves = np.full(2, 2 / 3)
-    >>> [imbalance(x, spread, rows, halves, np.ones(2)).round(3) for rows in ([0, 2], [0, 1])]
-    [np.float64(0.0), np.float64(0.012)]
-    """
-    slope = spread[:, None] * x
-    away = (1 / chance) @ slope[rows] / len(x) - slope.mean(axis=0)
-    information = len(rows) * slope.T @ x / len(x) + np.diag(precision)
-    return away @ np.linalg.solve(information, away)

@@ -39,7 +39,7 @@ def show_card(file, names, columns, confidence_level, seed, form):
     else:
         are_numbers = rows[human].dropna().isin((0, 1)).all()
     if event is None and are_numbers:
-        scores = {name: verdicts_of(rows[name])[1] for name in verdicts}
+        scores = {name: verdicts_of(rows[name], f"all figures of {name}")[1] for name in verdicts}
         rows = rows.assign(**{name: x for name, x in scores.items() if not np.isnan(x).all()})
     if event is not None:
         event = as_event(table[(people or names)[0]], event)
@@ -133,7 +133,9 @@ def _document(card, biases):
 
 
 def _ends(value, low, high):
-    return "unknown" if np.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
+    if np.isnan(value):
+        return "unknown"
+    return f"{value:z.2f}" + ("" if np.isnan(low) else f" ({low:z.2f} to {high:z.2f})")
 
 
 def _on_estimates(card, rows):

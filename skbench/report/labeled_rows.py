@@ -95,7 +95,7 @@ def as_one_word(column):
     return words.map(_WORDS) if words.dropna().isin(_WORDS).all() else words
 
 
-def verdicts_of(column):
+def verdicts_of(column, left_out_of=None):
     """Verdicts as they are, and as numbers: nan for words that are neither yes nor no."""
     words, scores = _lower(column), _numbers(column)
     if np.isinf(scores).any():
@@ -113,7 +113,7 @@ def verdicts_of(column):
     shown = ", ".join(map(repr, sorted(neither.unique())))
     say(
         f"{len(neither)} of {words.count()} verdicts are neither yes nor no ({shown}): left out of "
-        f"what {column.name} says on average"
+        f"{left_out_of or f'what {column.name} says on average'}"
     )
     return words.to_numpy(dtype=object), scores
 

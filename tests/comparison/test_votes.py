@@ -54,7 +54,8 @@ def test_models_called_a_and_b_are_names():
 
 @pytest.mark.parametrize("judge", [None, "j"])
 @pytest.mark.parametrize(("a", "b", "y", "other"), [
-    (0, 1, [1.0, 0.0, 0.5], ["model_a", "model_b", "tie"]), ("b", "a", ["a", "b", "tie"], [1, 0, 0.5])
+    (0, 1, [1.0, 0.0, 0.5], ["model_a", "model_b", "tie"]),
+    ("0", "1", ["1.0", "0.0", "0.5"], ["model_a", "model_b", "tie"]), ("b", "a", ["a", "b", "tie"], [1, 0, 0.5])
 ])  # fmt: skip
 def test_a_winner_that_may_be_a_name_or_an_outcome_is_refused(judge, a, b, y, other):
     table = pd.DataFrame({"model_a": [a] * 3, "model_b": [b] * 3, "j": y})

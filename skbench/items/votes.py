@@ -130,9 +130,12 @@ def _remedy(word, of_sides, unread):
     if of_sides.get("model_a") != 1.0:
         sides = [word for word, y in of_sides.items() if y != 0.5]
     words = listed(sides, show=repr)
+    number = pd.to_numeric(word, errors="coerce")
     if np.any(unread):
-        return f". Write the winner's name or 'tie'; or {words}; or 1, 0.5 and 0."
-    is_number = pd.notna(pd.to_numeric(word, errors="coerce"))
+        is_chance = 0 < number < 1
+        cut = " Turn chances into these by a threshold of 0.5." if is_chance else ""
+        return f". Write the winner's name or 'tie'; or {words}; or 1, 0.5 and 0.{cut}"
+    is_number = pd.notna(number)
     others = f"{words} or 'tie'" if is_number else "1, 0.5 or 0"
     return (
         ": this may name the winner, or say what the first model got. Rename the models if it is "

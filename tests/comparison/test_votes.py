@@ -207,7 +207,8 @@ def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_vote
     [
         ({"judge": None}, {}, "no verdict in 'judge', the first in row 0"),
         ({"judge": "zoe"}, {}, "verdict of 'judge' in row 0 is 'zoe'"),
-        ({"y": np.nan}, {}, "no outcome"),
+        ({"y": np.nan}, {}, "people decide some votes"),
+        ({"judge": 0.513}, {}, "threshold of 0.5"),
         ({}, {"ties": "davidson"}, "davidson"),
         ({}, {"judge": "verdict"}, "'verdict'"),
     ],
@@ -216,6 +217,14 @@ def test_refused_with_a_judge(votes, change, settings, words):
     table = votes.rename(columns={"judge": "_"}).assign(judge=votes["y"]).assign(**change)
     with pytest.raises(ValueError, match=words):
         BradleyTerry(**{"judge": "judge"} | settings).fit(table, table["y"])
+
+
+def test_ties_alone_and_rows_by_their_labels(votes):
+    with pytest.raises(ValueError, match="All votes are ties"):
+        BradleyTerry().fit(votes, np.full(len(votes), 0.5))
+    table = votes.set_axis(np.arange(1, len(votes) + 1))
+    with pytest.raises(ValueError, match="the first in row 4"):
+        BradleyTerry().fit(table, table["y"].where(table.index != 4))
 
 
 def test_position_and_length_are_told_from_the_models():

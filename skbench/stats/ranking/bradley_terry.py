@@ -227,6 +227,10 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     1.098612 1.098612
     """
     people = votes.at(~np.isnan(votes.outcome))
+    if np.all(people.outcome == 0.5):
+        raise ValueError(
+            "All votes are ties, and no rating is known. Add votes that one of two models won."
+        )
     place = standing(count_wins(people, n_models))
     people, votes = (x.at((place[x.first] == 0) & (place[x.second] == 0)) for x in (people, votes))
     if np.all(people.outcome == 0.5):

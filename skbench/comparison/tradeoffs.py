@@ -31,8 +31,9 @@ class Tradeoff:
         Mean score and mean cost per item, the best score first. The two intervals of a model hold
         together with probability `confidence_level`, those of several models need not.
     dominates : ndarray of bool of shape (n_models, n_models)
-        Entry (j, k): model `j` has the better score and the lower cost than model `k`. All entries
-        that are True are right together with probability `confidence_level`.
+        Entry (j, k): model `j` has the better score and the lower cost than model `k`, or the same
+        where both costs are known exactly. All entries that are True are right together with
+        probability `confidence_level`.
     confidence_level : float
         Level of both statements.
     greater_is_better : bool
@@ -94,11 +95,11 @@ class Tradeoff:
         units = ["" if name in ("score", "cost") else f"{name}: " for name in names]
         for name, row in dominated.head(_MOST_TOLD).iterrows():
             other = table.loc[[row["dominated_by"]]].iloc[0]
-            mine, its = ((number(x["score"], form), cost_in_words(x["cost"])) for x in (row, other))
+            its, mine = (number(x["score"], form) for x in (other, row))
             told.append(
                 f"{plain(name)} is dominated by {plain(row['dominated_by'])}, which has a better "
-                f"score ({units[0]}{its[0]} against {mine[0]}) and a lower cost "
-                f"({units[1]}{its[1]} against {mine[1]})."
+                f"score ({units[0]}{its} against {mine}) and "
+                f"{_costs_in_words(other['cost'], row['cost'], units[1])}."
             )
         if len(dominated) > _MOST_TOLD:
             told.append(f"{len(dominated) - _MOST_TOLD} more models are dominated.")
@@ -164,8 +165,8 @@ def tradeoff(
     Raises
     ------
     ValueError
-        If score and cost are one column, a cost is negative, or no row has one; and as in
-        `leaderboard`.
+        If score and cost are one column, a cost is negative or no number, all are 0, or no row has
+        one; and as in `leaderboard`.
 
     Warns
     -----
@@ -175,13 +176,16 @@ def tradeoff(
 
     Notes
     -----
-    Model b dominates model a if it has the better score and the lower mean cost. Both are tested
-    on the differences of paired items, each at the Bonferroni level of all ``M (M - 1) / 2`` pairs:
-    scores as in `leaderboard`, costs as below. An intersection-union test needs no correction for
-    two quantities. Verdicts are all right together with probability `confidence_level`. Of six
-    simulated models on 100 items, one on the true frontier is called dominated in .00 to .02 of
-    simulations, by paired t intervals in up to .08; .36 to .39 of dominated models are found, by
-    marginal intervals that hold together .03 to .07 (benchmarks/tradeoff.py).
+    Model b dominates model a if it has the better score and the lower mean cost; where both costs
+    are known exactly (list prices), the same cost will do: better in one and not worse in the other
+    is the usual definition of a frontier, and estimates cannot show that two costs are equal. Both
+    are tested on the differences of paired items, each at the Bonferroni level of all
+    ``M (M - 1) / 2`` pairs: scores as in `leaderboard`, costs as below. An intersection-union test
+    needs no correction for two quantities. Verdicts are all right together with probability
+    `confidence_level`. Of six simulated models on 100 items, one on the true frontier is called
+    dominated in .00 to .02 of simulations, by paired t intervals in up to .08; .36 to .39 of
+    dominated models are found, by marginal intervals that hold together .03 to .07
+    (benchmarks/tradeoff.py).
 
     The mean is what one pays, also where few items make up most of it, and t intervals of such
     means miss on one side. Intervals of costs take the skewness off and allow for one more cost
@@ -296,3 +300,14 @@ def _remarks(labels, unknown, fixed, cost):
 def cost_in_words(value):
     """A cost to three figures."""
     return number(value, ",.0f" if value >= 1000 else ".3g")
+
+
+def _costs_in_words(low, high, unit):
+    """A cost that is lower than another, or the same, with as many figures as tell them apart."""
+    if low == high:
+        return f"the same cost ({unit}{cost_in_words(low)})"
+    ends = [cost_in_words(low), cost_in_words(high)]
+    for figures in range(4, 18):
+        if ends[0] == ends[1]:
+            ends = [number(x, f",.{figures}g") for x in (low, high)]
+    return f"a lower cost ({unit}{ends[0]} against {ends[1]})"

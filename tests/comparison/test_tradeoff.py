@@ -34,6 +34,10 @@ def test_list_prices():
         assert table[name].to_dict() == PRICES
     told = " ".join(found.sentences())
     assert "3 of 4" in told and "old is dominated by mid" in told and "all models" in repr(found)
+    assert "the same cost (2)" in told and "lower cost" not in told
+    tiny_gap = make_rows().replace({"cost": {2.0: 4.000001, 1.0: 4.000002, 4.0: 4.0}})
+    told = " ".join(tradeoff(tiny_gap).sentences())
+    assert "a lower cost (4 against 4.000001)" in told
 
 
 @pytest.mark.parametrize("options", [{}, {"topics": "topic"}, {"cluster": "item"}])
@@ -129,10 +133,13 @@ def test_one_model_and_models_that_share_no_items():
     ("change", "options", "match"),
     [
         ({}, {"cost": "score"}, "both 'score'"),
-        ({"cost": -1.0}, {}, "480 of 480 values of 'cost' are negative"),
+        ({"cost": -1.0}, {}, "480 of 480 values of 'cost' are negative .* -1.0 in row 0 "),
+        ({"cost": 0.0}, {}, "All values of 'cost' are 0"),
         ({"cost": np.nan}, {}, "No row has a 'cost'"),
         ({"cost": np.inf}, {}, "480 .* negative or infinite"),
-        ({"cost": "$1"}, {}, "'cost' holds no numbers"),
+        ({"cost": "$1"}, {}, r"'\$1' in row 0 \(model 'big', item 0\).*currency"),
+        ({"cost": ["1"] * 7 + ["free"] + ["2"] * 472}, {}, r"'free' in row 7 .*blank"),
+        ({"cost": "1"}, {}, "numbers as text"),
         ({}, {"cost": "price"}, "price"),
     ],
 )

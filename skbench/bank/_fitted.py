@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from skbench._checks import plain
+from skbench.items.rows import CHANCE
 from skbench.stats.item_response.unit_level import (
     Prior,
     UnitFit,
@@ -17,6 +19,7 @@ _SLOPE_STD = 1.0
 _WIDER_ABILITY, _LEAST_ABILITY = 2.0, 2.0
 _LARGE = 10.0
 _NEW_ITEM = 0.25  # variance of an item that the bank lacks, beyond that of easiness
+_SAME = 1e-6  # chances that differ by less are the same, rounded
 _PAST_WORTH = 4.0  # items that the noise of earlier models' scores is worth
 
 
@@ -142,11 +145,30 @@ def _averaged(bank, rows, y, own):
     _, first, code, count = np.unique(
         key, return_index=True, return_inverse=True, return_counts=True
     )
-    probability = np.ones(len(first)) if rows.probability is None else rows.probability[own][first]
+    probability = np.ones(len(first))
+    if rows.probability is not None:
+        probability = rows.probability[own][first]
+        _refuse_two_chances(rows.probability[own], code, rows.item[own], rows.model[own])
     # Sums in sorted order: the same numbers whatever the order of the rows.
     order = np.lexsort([y[own], code])
     mean = np.bincount(code[order], y[own][order]) / count
     return position[first], topic[first], mean, 1 / probability
+
+
+def _refuse_two_chances(chance, code, item, model):
+    """Refuse an item that has several chances, as where two rounds were put together."""
+    least, most = np.full(code.max() + 1, np.inf), np.zeros(code.max() + 1)
+    np.minimum.at(least, code, chance)
+    np.maximum.at(most, code, chance)
+    odd = most > (1 + _SAME) * least
+    if odd.any():
+        worst = int(np.argmax(odd))
+        at = int(np.argmax(code == worst))
+        raise ValueError(
+            f"Item {plain(item[at])!r} of model {plain(model[at])!r} has several values of "
+            f"{CHANCE}, from {least[worst]:g} to {most[worst]:g}. Give each item one: the chance "
+            "of being asked in any of the rounds."
+        )
 
 
 def _noise(score, easiness, of_past):

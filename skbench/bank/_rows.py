@@ -7,14 +7,13 @@ import pandas as pd
 
 from skbench._checks import (
     check_named,
-    floats,
     of_one_type,
     plain,
     refuse_unhashable,
     require_columns,
 )
 from skbench._warnings import warn
-from skbench.items.rows import CHANCE, as_frame, collected
+from skbench.items.rows import CHANCE, as_frame, chances_of, collected
 
 
 class NewRows(NamedTuple):
@@ -37,9 +36,16 @@ def read_rows(bank, X, model, topic, item):
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
     if CHANCE in frame.columns:
-        probability = floats(CHANCE, frame[CHANCE])
-        if not np.all((probability > 0) & (probability <= 1)):
-            raise ValueError(f"{CHANCE} must lie above 0 and be at most 1.")
+        probability = chances_of(frame[CHANCE])
+        odd = ~((probability > 0) & (probability <= 1))
+        if odd.any():
+            at = int(np.argmax(odd))
+            blank = np.isnan(probability[at])
+            raise ValueError(
+                f"{CHANCE} must be numeric, above 0 and at most 1, but in row {at} it is "
+                f"{'blank' if blank else repr(plain(frame[CHANCE].iloc[at]))}. Write the chance of "
+                "being asked in every row, or leave the column out if all items were as likely."
+            )
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)
 

@@ -11,15 +11,15 @@ from skbench.stats.intervals.moments import divided
 from skbench.stats.intervals.worst_case import worst_case_interval
 
 
-def scores_of_models(table, mean, variance, freedom, confidence_level):
-    """Scores of the models in the order of the table, and their variances."""
+def scores_of_models(table, mean, variance, freedom, confidence_level, exact=False):
+    """Scores of the models in the order of the table; right and wrong answers exactly, if asked."""
     value = mean.mean(axis=1)
     n = _answered(table)
     total, left, n_equal = _of_whole(table, variance, freedom, n)
     error = np.sqrt(total)
     if table.is_binary and not table.is_clustered:
-        low, high = _wilson(table, value, total, n_equal, confidence_level)
-        kind = "Wilson"
+        kind, ends = ("Clopper-Pearson", _exact) if exact else ("Wilson", _wilson)
+        low, high = ends(table, value, total, n_equal, confidence_level)
     else:
         if table.is_clustered:  # the worst case is that of a whole cluster
             n_equal = n_equal * np.sum(np.nan_to_num(freedom.T) + 1, axis=0) / n.sum(axis=0)
@@ -59,6 +59,14 @@ def _wilson(table, value, variance, n, confidence_level):
     gaps = ~table.n_answers.all(axis=0)
     of_scores = binomial.wilson_interval_of_mean(p, variance, n, confidence_level)
     return np.where(gaps, of_scores, binomial.wilson_interval(k, n, confidence_level))
+
+
+def _exact(table, value, variance, n, confidence_level):
+    """Intervals of shares of right answers that cover each share, not only most of them."""
+    p, gaps = np.clip(value, 0, 1), ~table.n_answers.all(axis=0)
+    worth = divided(p * (1 - p), variance) + 1
+    n = np.where(gaps & (variance > 0), worth, n)
+    return binomial.clopper_pearson_interval(p * n, n, confidence_level)
 
 
 def _variances_of_answers(table):

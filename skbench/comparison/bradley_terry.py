@@ -98,7 +98,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     the degrees of freedom, follow from people's votes alone.
 
     When not to use it: where answers have scores of their own, of which `leaderboard` makes more;
-    for a table of counts, before each row is repeated as often as it counts.
+    for a table of counts, before each row is repeated as often as it counts; with a judge, in
+    `GridSearchCV`: neither its folds nor `score` take blank outcomes.
 
     References
     ----------
@@ -152,8 +153,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             One row per vote, with the two models, the covariates and the judge's verdict.
         y : array-like of shape (n_votes,)
             1 where `model_a` won, 0.5 for a tie, 0 where it lost; or the name of the winner or
-            "tie"; or "model_a", "model_b" or "tie". With a judge, blank (nan, None) where people
-            did not vote.
+            "tie"; or "model_a", "model_b" (or the columns' own names) or "tie". With a judge,
+            blank (nan, None, "") where people did not vote.
         cluster : array-like of shape (n_votes,), default=None
             Votes that depend on each other: of one prompt, or of one judge.
 
@@ -164,9 +165,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If columns, names or verdicts are missing, an outcome cannot be understood, a model
-            meets itself, no two models compare, covariates cannot be told apart from the models, or
-            there is a judge and ties="davidson".
+            If columns, names or verdicts are missing, an outcome cannot be understood or may be
+            the name of a model as well (1, of models called 0 and 1), a model meets itself, no two
+            models compare, covariates cannot be told apart from the models, or there is a judge
+            and ties="davidson".
 
         Warns
         -----

@@ -116,7 +116,8 @@ def trend(
     have McNemar's exact test of the change, as in `compare_models`.
 
     Intervals of the scores hold for all versions at once, by the largest of correlated t
-    statistics, or by Bonferroni where there are few clusters.
+    statistics, or by Bonferroni where there are few clusters. Those of right and wrong answers to
+    independent items are Clopper and Pearson's at that level: Wilson's are too short near 0 and 1.
 
     When not to use it: for versions whose scores mean different things (another judge, other
     prompts of the grader); to find the version at which something broke, for which compare
@@ -324,7 +325,8 @@ def _scores(table, fit, confidence_level):
     variance = np.where(fit.variance <= table.rounding**2, 0.0, fit.variance)
     correlation = covariance_of_scores([fit], np.ones(len(fit.mean)))
     level = multiplicity.simultaneous_level(correlation, fit.df.min(), confidence_level)
-    found = scores_of_models(table, fit.mean[:, None], variance[:, None], fit.df[:, None], level)
+    columns = (x[:, None] for x in (fit.mean, variance, fit.df))
+    found = scores_of_models(table, *columns, level, exact=True)  # near 1 all would miss at once
     method = f"{found.method}, all versions at once"
     return replace(found, method=method, confidence_level=confidence_level)
 

@@ -187,7 +187,7 @@ def sample_items(
     >>> sample_items(items, 1, random_state=0)["model"].tolist()
     ['a', 'b']
     """
-    items = as_frame(items, eager_only=True).to_pandas()
+    items = as_frame(items, in_memory=True).to_pandas()
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
     keys = items[[topic, item]].apply(of_one_type)

@@ -13,6 +13,7 @@ from skbench._checks import (
     LARGEST,
     names_of,
     of_one_type,
+    plain,
     refuse_unhashable,
     require_columns,
 )
@@ -20,6 +21,7 @@ from skbench._warnings import warn
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 CHANCE = "inclusion_probability"  # of an item being asked, as choose_items gives it
+_NUMBER = "_skbench_number"
 _MOST_FETCHED = 2_000_000
 _TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
 # A slash in a label that could be taken for the one between labels, and backslashes before it.
@@ -36,13 +38,17 @@ def opened(items):
     return as_frame(items)
 
 
-def as_frame(rows, **options):
-    """Rows as a narwhals frame; refuses what is no dataframe, and two columns of one name."""
+def as_frame(rows, in_memory=False):
+    """Rows as a narwhals frame; refuses what is no dataframe, and two columns of one name.
+
+    `in_memory`: lazy rows are collected.
+    """
     if isinstance(rows, pd.DataFrame) and not set(rows.columns).isdisjoint(rows.index.names):
         # pandas would ask which of the two is meant: it is the column.
         rows = rows.set_axis(rows.index.set_names([None] * rows.index.nlevels))
     try:
-        return nw.from_native(rows, **options)
+        frame = nw.from_native(rows)
+        return frame.collect() if in_memory and isinstance(frame, nw.LazyFrame) else frame
     except nw.exceptions.DuplicateError as error:
         names = pd.Index(getattr(rows, "columns", []))
         twice = names[names.duplicated()].tolist()
@@ -209,17 +215,59 @@ def checked_scores(frame, labels, score):
 
 def warn_of_chances(frame, by=()):
     """Warn of items that had unequal chances within a group, which direct estimates ignore."""
-    columns = frame.collect_schema()
-    if CHANCE not in columns or not columns[CHANCE].is_numeric():
+    if CHANCE not in frame.collect_schema():
         return
-    ends = [nw.col(CHANCE).min().alias("least"), nw.col(CHANCE).max().alias("most")]
-    by = list(dict.fromkeys(by))
-    found = collected(frame.group_by(by).agg(*ends) if by else frame.select(*ends))
-    if (found["most"] > (1 + 1e-9) * found["least"]).any():
+    by, chance = list(dict.fromkeys(by)), nw.col(_NUMBER)
+    rows = _with_chances_as_numbers(frame.select(*dict.fromkeys([*by, CHANCE])))
+    ends = [chance.min().alias("least"), chance.max().alias("most"), chance.count().alias("known")]
+    ends.append(nw.len().alias("rows"))
+    found = collected(rows.group_by(by).agg(*ends) if by else rows.select(*ends))
+    least, most, known = found["least"], found["most"], found["known"]
+    # A group may have no chances at all: its items are all that there are.
+    if ((least <= 0) | (most > 1) | ((known > 0) & (known < found["rows"]))).any():
+        warn(
+            f"{_first_no_chance(rows, isinstance(frame, nw.DataFrame))}: no chance of being asked, "
+            "which is above 0 and at most 1. Whether items had unequal chances cannot be told, and "
+            "direct means ignore them."
+        )
+    elif (most > (1 + 1e-9) * least).any():
         warn(
             f"Items had unequal chances of being asked ({CHANCE!r}). Direct means ignore them, and "
             "lean toward the likely items. Estimates with a bank of earlier models use them."
         )
+
+
+def _with_chances_as_numbers(rows):
+    """Rows with their chances as floats, as `chances_of` tells them."""
+    if rows.collect_schema()[CHANCE].is_numeric():
+        chance = nw.col(CHANCE).cast(nw.Float64)
+        return rows.with_columns(nw.when(chance.is_finite()).then(chance).alias(_NUMBER))
+    table = collected(rows.unique() if isinstance(rows, nw.LazyFrame) else rows)
+    return nw.from_native(table.assign(**{_NUMBER: chances_of(table[CHANCE])}))
+
+
+def chances_of(values):
+    """A column of chances as floats: nan where blank, -1 where they are no number."""
+    numbers = values.astype(object).map(_as_chance, na_action="ignore")
+    return pd.to_numeric(numbers, errors="coerce").to_numpy(dtype=float)
+
+
+def _as_chance(value):
+    try:
+        return float(value) if str(value).strip() else np.nan
+    except (TypeError, ValueError):
+        return -1.0
+
+
+def _first_no_chance(rows, in_order):
+    """Where the first value that is no chance stands, and what it is."""
+    is_chance = (nw.col(_NUMBER) > 0) & (nw.col(_NUMBER) <= 1)
+    if isinstance(rows, nw.DataFrame):
+        rows = rows.with_row_index("_skbench_row")
+    odd = collected(rows.filter(nw.col(_NUMBER).is_null() | ~is_chance).head(1)).iloc[0]
+    where = f" in row {odd['_skbench_row']}" if in_order else ""
+    blank = pd.isna(odd[_NUMBER])
+    return f"{CHANCE!r}{where} is {'blank' if blank else repr(plain(odd[CHANCE]))}"
 
 
 def _refuse_text(frame, score):

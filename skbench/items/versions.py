@@ -1,6 +1,5 @@
 """The order of versions: by a column of numbers or dates, by a list, or by dates in their names."""
 
-import re
 from typing import NamedTuple
 
 import narwhals as nw
@@ -21,6 +20,13 @@ _ISO = (
 )
 _ZONE = r":.*(?:Z|[+-][0-9]{2}:?[0-9]{2})$"
 _AS_NUMBER = r"(19|20)[0-9]{2}(0[1-9]|1[0-2])((0[1-9]|[12][0-9]|3[01]))?"  # 202405, 20240513
+_LOOKS_LIKE_DATE = (
+    r"(?i)\b(?:19|20)[0-9]{2}\b|[0-9]/[0-9]|(?<![a-z])(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|"
+    r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
+    r"dec(?:ember)?)(?![a-z])"
+)
+_SINCE_1970 = 1e9, 2.2e9  # seconds, from 2001 to 2039
+_UNITS = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
 # A version in a name, where the rest of the name is the same in all.
 _IN_NAMES = (
     r"(?P<rest>.* \| )(?P<version>.+)",
@@ -83,7 +89,7 @@ def ordered_versions(items, order, model):
     values = pairs.set_index(model, drop=False)[order]
     parsed = _parsed(values, order)
     if parsed is None:
-        _refuse(values, order)
+        _refuse(values, order, frame)
     value, unit, notes = parsed
     return _several(Versions(items, model, value, unit, notes), order)
 
@@ -120,12 +126,13 @@ def _by_names(frame, columns, model):
     refuse_lists(frame, [model])
     known = collected(frame.select(model).unique())[model].dropna()
     _refuse_empty(known)
-    own = pd.Series(known.array, known)
+    own = pd.Series(known.array, pd.Index(known, name=model))
     found = _parsed(own, model) or _in_names(known.astype(str), known)
     if found is None:
+        _refuse_one(own.index)
         raise ValueError(
-            "There is no column 'version', and the names do not tell the order. "
-            f"{_remedy(own)} Or name a column of numbers or dates."
+            "There is no column 'version', and the names do not tell the order. Name a column of "
+            f"numbers or dates. {_remedy(own, frame)}"
         )
     value, unit, notes = found
     return _several(Versions(nw.to_native(frame), model, value, unit, notes), model)
@@ -203,6 +210,15 @@ def _numbers(values, name):
             f"{name!r} holds {whole.iloc[0]}, which looks like a date written as a number. Write "
             "dates as 2024-05-13, or pass the versions in order as a list."
         )
+    for per_second, unit in _UNITS.items():
+        low, high = (end * per_second for end in _SINCE_1970)
+        if values.between(low, high).all():
+            first = values.iloc[0]
+            day = pd.Timestamp(first / per_second, unit="s").date()
+            raise ValueError(
+                f"{name!r} holds {first:.0f}, which may be {unit} since 1970. If so, write dates, "
+                f"here {day}. If not, divide the numbers by {low:g}."
+            )
     return values
 
 
@@ -217,38 +233,42 @@ def _dates(values, name, aware):
     return pd.Series(dates.tz_localize(None), values.index)
 
 
-def _refuse(values, order):
+def _refuse(values, order, frame):
     """Refuse text whose order nobody can tell."""
+    _refuse_one(values.index)
     what = "text" if kind_of(values) == "string" else f"values of type {kind_of(values)}"
     raise ValueError(
         f"{order!r} holds {what}, such as {str(values.iloc[0])!r}, whose order is not known. "
-        f"{_remedy(values)}"
+        f"{_remedy(values, frame)}"
     )
 
 
-def _remedy(values):
-    """What to pass instead: the versions as a list, with their numbers in order."""
-    text = values.astype(str).sort_values(key=lambda text: text.map(_natural), kind="stable")
-    names = [plain(name) for name in text.index]
-    example = f", for example order={names!r}" if len(names) <= _MOST_LISTED else " as order="
-    return f"Pass the versions in order{example}."
+def _remedy(values, frame):
+    """What to write instead: dates that can be read, or the versions as a list.
+
+    No order is guessed: versions are named as the rows have them.
+    """
+    if values.astype(str).str.contains(_LOOKS_LIKE_DATE, regex=True).any():
+        return "Write dates as 2024-05-13, or pass the versions as order=, first to last."
+    names = collected(frame.select(values.index.name))[values.index.name].drop_duplicates()
+    return (
+        "Pass the versions as order=, first to last. As the rows have them, they are: "
+        f"{listed(names.dropna(), most=_MOST_LISTED)}."
+    )
 
 
-def _natural(name):
-    """Text with its numbers as numbers: v9 before v10."""
-    parts = re.split(r"([0-9]+)", name)  # text and numbers in turn
-    return tuple(int(part) if i % 2 else part for i, part in enumerate(parts))
+def _refuse_one(names):
+    if len(names) < 2:
+        raise ValueError(
+            f"There is one version only, {plain(names[0])!r}, and no trend. Add versions."
+        )
 
 
 def _several(versions, order):
     """The versions, of which two must differ in their place."""
     if versions.value.nunique() > 1:
         return versions
-    if len(versions.value) < 2:
-        raise ValueError(
-            f"There is one version only, {plain(versions.value.index[0])!r}, and no trend. "
-            "Add versions."
-        )
+    _refuse_one(versions.value.index)
     raise ValueError(
         f"All {len(versions.value)} versions have one value of {order!r}, "
         f"{versions.value.iloc[0]}, and no trend. Name another column, or pass them in order."

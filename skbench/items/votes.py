@@ -7,27 +7,66 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import listed
+from skbench._checks import listed, plain
 from skbench._undecided import Undecided
 from skbench.items import roles
 
 ROLES = ("model_a", "model_b", "winner")
+_FLAGS = dict.fromkeys(("1", "1.0", "true"), True)
+_FLAGS |= dict.fromkeys(("", "0", "0.0", "false"), False)
 _MOST_ALIKE = 0.1  # share of rows in which both models of a vote may be the same
 
 
-def in_one_layout(table):
-    """Votes with a column of winners: from one of 1 and 0 for each outcome, or of losers."""
+def in_one_layout(table, winner=None, **named):
+    """Votes with a column of winners: from one of 1 and 0 for each outcome, or of losers.
+
+    Columns that the caller `named` are left as they are.
+    """
     columns = {roles.normal(name): name for name in table}
     if {"winner", "loser"} <= set(columns):
-        return table.assign(model_a=table[columns["winner"]], model_b=table[columns["loser"]])
-    outcomes = {name: roles.VOTE_FLAGS[name] for name in columns if name in roles.VOTE_FLAGS}
-    if "winner" in columns or not {0, 1} <= set(outcomes.values()):
+        first, second = table[columns["winner"]], table[columns["loser"]]
+        if not any(map(named.get, ROLES)):  # whatever the models are called, the first one won
+            won = np.where(are_blank(first), None, "first")
+            table = table.assign(**{columns["winner"]: won})
+        return table.assign(model_a=first, model_b=second)
+    flags = [name for name in columns if name in roles.VOTE_FLAGS]
+    told = "winner" in columns or winner in columns.values()
+    if told or not {0, 1} <= {roles.VOTE_FLAGS[name] for name in flags}:
         return table
-    flags, outcomes = [columns[name] for name in outcomes], [*outcomes.values()]
-    chosen = table[flags].to_numpy() == 1
-    outcome = np.array(outcomes, dtype=object)[chosen.argmax(axis=1)]
-    winner = np.where(chosen.sum(axis=1) == 1, outcome, "none or several")
-    return table.assign(winner=winner)
+    return table.assign(winner=_flagged(table[[columns[name] for name in flags]]))
+
+
+def _flagged(flags):
+    """The word of the column that is 1 in each row, such as "model_a"; None where none is."""
+    chosen = np.column_stack([_is_set(flags[name]) for name in flags])
+    several = chosen.sum(axis=1) > 1
+    if several.any():
+        row = int(np.argmax(several))
+        raise ValueError(
+            f"Row {flags.index[row]} has several winners: {listed(flags.columns[chosen[row]])} "
+            "are set. Leave one of them."
+        )
+    words = [roles.normal(name).removeprefix("winner_") for name in flags]
+    return np.where(chosen.any(axis=1), np.array(words, dtype=object)[chosen.argmax(axis=1)], None)
+
+
+def _is_set(flag):
+    """Whether a column of flags is 1 or true in each row; a blank is 0."""
+    codes, words = pd.factorize(np.asarray(flag, dtype=object))
+    known = [_FLAGS.get(str(word).strip().lower()) for word in words]
+    if None in known:
+        row = int(np.argmax(codes == known.index(None)))
+        raise ValueError(
+            f"{flag.name!r} in row {flag.index[row]} is {plain(flag.iloc[row])!r}. Write 1 where "
+            "it is the outcome, else 0."
+        )
+    return np.array([*known, False])[codes]
+
+
+def are_blank(values):
+    """Whether each value is missing, or text of blanks alone."""
+    codes, words = pd.factorize(np.asarray(values, dtype=object))
+    return np.array([*(isinstance(w, str) and not w.strip() for w in words), True])[codes]
 
 
 def vote_columns(table, **named):
@@ -47,25 +86,57 @@ def vote_columns(table, **named):
 def vote_outcomes(winner, model_a, model_b, what="winner"):
     """What the first model got in each vote: 1, 0.5 for a tie, 0; nan where the winner is blank.
 
-    Winners are names, or else sides such as "model_a", or 1, 0.5 and 0.
+    Winners are names, or sides such as "model_a", or 1, 0.5 and 0. Sides that are the columns' own
+    names are these columns.
     """
+    of_sides = _words_of_sides(*(getattr(models, "name", None) for models in (model_a, model_b)))
+    blank = are_blank(winner)
     codes, words = pd.factorize(np.asarray(winner, dtype=object))
-    # Code -1, of a blank, takes what stands last.
-    by_side = np.array([*map(_outcome_of_word, words), np.nan])[codes]
+    # Code -1, of a missing one, takes what stands last.
+    by_side = np.array([*(_outcome_of_word(word, of_sides) for word in words), np.nan])[codes]
     names, model_a, model_b = map(_texts, (winner, model_a, model_b))
-    cases = codes < 0, names == model_a, names == model_b, by_side == 0.5
+    cases = blank, names == model_a, names == model_b, by_side == 0.5
     by_name = np.select(cases, [np.nan, 1.0, 0.0, 0.5], np.nan)
-    unread = [np.isnan(outcome) & (codes >= 0) for outcome in (by_name, by_side)]
+    unread = [np.isnan(outcome) & ~blank for outcome in (by_name, by_side)]
     best = np.argmin(np.sum(unread, axis=1))
-    if unread[best].any():
-        row = int(np.argmax(unread[best]))
+    is_bad = unread[best]
+    if not np.any(unread):  # both can be, so they must agree
+        is_bad = ~blank & (by_name != by_side) & (model_a != model_b)
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
         where = winner.index[row] if isinstance(winner, pd.Series) else row
-        raise ValueError(
-            f"The {what} in row {where} is {names[row]!r}, the models are {model_a[row]!r} and "
-            f"{model_b[row]!r}. Write the winner's name or 'tie'; or 'model_a', 'model_b'; or 1, "
-            "0.5 and 0."
-        )
+        told = f"The {what} in row {where} is {names[row]!r}, the models are {model_a[row]!r} and "
+        raise ValueError(f"{told}{model_b[row]!r}{_remedy(words[codes[row]], of_sides, unread)}")
     return (by_name, by_side)[best]
+
+
+def _words_of_sides(first, second):
+    """Outcome by word; where the columns are named the other way round, by their own names."""
+    if not (isinstance(first, str) and isinstance(second, str)):
+        return roles.VOTE_OUTCOMES
+    own, usual = {}, roles.VOTE_OUTCOMES
+    for form in (roles.field, roles.normal):
+        if form(first) != form(second):
+            own |= {form(first): 1.0, form(second): 0.0}
+    if any(usual.get(word, y) != y for word, y in own.items()):
+        usual = {word: y for word, y in usual.items() if y == 0.5}
+    return usual | own
+
+
+def _remedy(word, of_sides, unread):
+    """What to write instead of a winner that cannot be told."""
+    sides = ["model_a", "model_b"]
+    if of_sides.get("model_a") != 1.0:
+        sides = [word for word, y in of_sides.items() if y != 0.5]
+    words = listed(sides, show=repr)
+    if np.any(unread):
+        return f". Write the winner's name or 'tie'; or {words}; or 1, 0.5 and 0."
+    is_number = pd.notna(pd.to_numeric(word, errors="coerce"))
+    others = f"{words} or 'tie'" if is_number else "1, 0.5 or 0"
+    return (
+        ": this may name the winner, or say what the first model got. Rename the models if it is "
+        f"a name; if not, write {others}."
+    )
 
 
 def _texts(names):
@@ -75,12 +146,12 @@ def _texts(names):
     return np.array([*texts, None], dtype=object)[codes]
 
 
-def _outcome_of_word(word):
+def _outcome_of_word(word, of_sides):
     """1, 0.5 or 0 for a word or a number that says so, else nan."""
     if not isinstance(word, str | numbers.Number):
         return np.nan
     number = pd.to_numeric(word, errors="coerce")
-    known = roles.VOTE_OUTCOMES.get(roles.normal(word), np.nan)
+    known = of_sides.get(roles.normal(word), np.nan)
     return float(number) if number in (1, 0.5, 0) else known
 
 

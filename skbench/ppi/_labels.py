@@ -10,6 +10,8 @@ from skbench._columns import with_winners
 from skbench.items.rows import as_frame
 
 FEWEST_LABELS = 5
+_MOST_LEVELS = 10  # beyond, numbers are no levels
+_LEAST_SHARED = 1 / 8  # of the range of two versions of a judge, from where they have one scale
 
 
 def read(rows, human, judges, cluster, again):
@@ -17,7 +19,7 @@ def read(rows, human, judges, cluster, again):
     verdicts = [*judges, *again]
     columns = [*verdicts, human, cluster]
     wanted = [name for name in dict.fromkeys(columns) if name is not None]
-    frame = with_winners(as_frame(rows, eager_only=True).to_pandas(), wanted)
+    frame = with_winners(as_frame(rows, in_memory=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(verdicts)) < len(verdicts) or human in verdicts:
         others = f", previous and repeats {again}" if again else ""
@@ -142,6 +144,52 @@ def words_of(rows, names):
                 f"such as {max(words, key=in_order)!r}. Write the labels of all alike."
             )
     return sorted(every, key=in_order)
+
+
+def check_one_scale(rows, judge, name):
+    """Refuse an earlier version of a judge whose verdicts are on another scale, or are none."""
+    own, other = rows[judge].dropna(), rows[name].dropna()
+    if own.empty or other.empty:
+        return
+    if any(isinstance(x, str) for x in (own.iloc[0], other.iloc[0])):
+        if set(own).isdisjoint(other) and max(own.nunique(), other.nunique()) > 1:
+            raise ValueError(
+                f"{judge!r} says {plain(own.iloc[0])!r} and the like, and {name!r} never: it says "
+                f"{plain(other.iloc[0])!r}. Write the verdicts of both alike."
+            )
+        return
+    a, b = (np.unique(floats(x)) for x in (own, other))
+    refuse_huge(f"Numbers in {judge!r} and {name!r}", np.r_[a, b])
+    if b.size == len(other) > _MOST_LEVELS and (np.diff(b) == 1).all():
+        raise ValueError(
+            f"{name!r} numbers the answers from {b[0]:g} to {b[-1]:g}, and holds no verdicts. Name "
+            "the column of the verdicts."
+        )
+    if not _on_one_scale(a, b):
+        raise ValueError(
+            f"{judge!r} says numbers from {a[0]:g} to {a[-1]:g}, and {name!r} from {b[0]:g} to "
+            f"{b[-1]:g}: they are on different scales. Rescale one of them."
+        )
+
+
+def _on_one_scale(a, b):
+    """Whether sorted distinct numbers may be verdicts on one scale.
+
+    So are those from 0 to 1, levels that all are levels of the other, and ranges that share a part
+    of what both span.
+    """
+    in_unit = [x[0] >= 0 and x[-1] <= 1 for x in (a, b)]
+    if all(in_unit):
+        return True
+    small, large = sorted((a, b), key=len)
+    if (
+        large.size <= _MOST_LEVELS
+        and np.isin(small, large).all()
+        and (small.size == 1 or not any(in_unit))
+    ):
+        return True
+    shared = min(a[-1], b[-1]) - max(a[0], b[0])
+    return shared > _LEAST_SHARED * (max(a[-1], b[-1]) - min(a[0], b[0]))
 
 
 def _cut(score, threshold):

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.ppi import _figures, _labels
 from skbench.stats.resampling.repeats import repeat_noise
 
 _MOST_VERDICTS = 10  # rows of the table of noise
+_FEW_NEW = 0.1  # share of further verdicts beyond all that the judge said at first
 _CLOSE = 1.05  # standard error over that without noise, from where more verdicts hardly pay
 
 
@@ -25,6 +27,16 @@ def asked_again(
             f"{judge!r} says {words[-1]!r}, and words have no variance. Pass event=, the label "
             "that counts."
         )
+    if previous is not None:
+        _labels.check_one_scale(rows, judge, previous)
+        if human is not None:
+            labeled = rows[rows[human].notna()]
+            _, people = _labels.human(labeled, human, event)
+            score = _labels.scores(labeled[previous], previous, people, event)
+            _labels.verdict(labeled[previous], score, people, event, threshold, previous)
+    known = [judge, *([] if previous is None else [previous]), *([] if human is None else [human])]
+    for name in repeats:
+        _refuse_no_verdicts(rows[name].dropna(), rows[known], name, judge, words)
     labels = _labels.as_numbers(rows, names, human, threshold)
     scores = {name: _labels.scores(rows[name], name, words, event) for name in names}
     own = [judge, *repeats]
@@ -32,7 +44,7 @@ def asked_again(
     if previous is not None:
         pair = ([x[judge], x[previous]] for x in (labels, scores))
         y = labels[human] if human is not None else np.full(len(rows), np.nan)
-        changes = _changes(*pair, y, level, codes, confidence_level, rng)
+        changes = _changes(*pair, y, level, codes, confidence_level, rng, bool(words))
         found["changes"] = pd.Series(changes, name=previous)
     if repeats:
         of_all = np.column_stack([scores[name] for name in own])
@@ -43,7 +55,26 @@ def asked_again(
     return found
 
 
-def _changes(labels, scores, y, level, codes, confidence_level, rng):
+def _refuse_no_verdicts(said, known, name, judge, words):
+    """Refuse a column whose values the judge never uses, such as the number of the verdict."""
+    known = pd.Series(known.to_numpy(dtype=object).ravel()).dropna()
+    least = _FEW_NEW * len(said)  # the ends of a scale, and some words, may be rare
+    if words:
+        strange = said[~said.isin(known)]
+    else:
+        known, numbers = _labels.floats(known), _labels.floats(said)
+        low, high = known.min(), known.max()
+        if 0 <= low and high <= 1:
+            low, high, least = 0, 1, 0
+        strange = said[(numbers < low) | (numbers > high)]
+    if len(strange) > least:
+        raise ValueError(
+            f"{name!r} holds {plain(strange.iloc[0])!r}, which {judge!r} never says. repeats= "
+            "names columns of verdicts, not of their numbers: give each further verdict a column."
+        )
+
+
+def _changes(labels, scores, y, level, codes, confidence_level, rng, words):
     """What a version of a judge says otherwise than an earlier one, by labels and scores of both.
 
     `y` has the labels of people, nan where there is none.
@@ -64,13 +95,15 @@ def _changes(labels, scores, y, level, codes, confidence_level, rng):
     changed = now[both] != before[both]
     found |= _figures.named("flips", *_figures.share(changed, of_both, confidence_level))
     found["flips_by_noise"] = np.nan
-    found |= _figures.beyond_chance(before[both], now[both], level, of_both, confidence_level, rng)
+    found |= _figures.beyond_chance(
+        before[both], now[both], level, of_both, confidence_level, rng, words
+    )
     shift = (scores[0][both], scores[1][both], of_both)
     found |= _tested("bias_change", *shift, confidence_level)
     there = both & np.isfinite(y)
     own = np.unique(codes[there], return_inverse=True)[1]
     values = np.unique(np.r_[now[both], before[both], y[there]])
-    graded = level != "nominal" or values.size > _figures.MOST_LABELS
+    graded = level != "nominal" or (values.size > _figures.MOST_LABELS and not words)
     errors = [np.abs(x - y)[there] if graded else (x != y)[there] * 1.0 for x in labels]
     found["n_labels"] = int(there.sum())
     found["error_now"], found["error_before"] = (
@@ -140,7 +173,7 @@ def change_in_words(judge, c):
         )
     if c["only_now"] or c["only_before"]:
         yield (
-            f"Not compared: {c['only_now']:,.0f} answers without a verdict of {c.name}, "
+            f"Not compared: {c['only_now']:,.0f} answers without a usable verdict of {c.name}, "
             f"{c['only_before']:,.0f} without one of {judge}."
         )
 

@@ -143,7 +143,8 @@ def judge_agreement(
         Column of the verdicts of an earlier version of the one judge on the same answers.
     repeats : str or sequence of str, default=None
         Columns of further verdicts of the one judge on the same answers, asked as the first was.
-        Missing where it was not asked again.
+        Missing where it was not asked again. Not the number of a verdict: 0 and 1 in such a column
+        would be taken for verdicts.
     event : label, default=None
         What counts as positive, for labels other than 0 and 1: error rates, bias, vote and
         estimate are about it. Kappa and alpha stay about all labels.
@@ -167,15 +168,18 @@ def judge_agreement(
     ------
     ValueError
         For missing columns, fewer than five labels, labels that never vary, an event that
-        does not occur, scores or labels that people do not use, several judges beside `previous`
-        or `repeats`, fewer than five answers with two verdicts, and repeated words without an
-        event.
+        does not occur, scores or labels that people do not use, versions on different scales,
+        several judges beside `previous` or `repeats`, fewer than five answers with two verdicts,
+        repeated words without an event, and repeats of other values than the judge's (numbers
+        outside 0 to 1 where all others are inside; else where more than a tenth are words it never
+        says, or beyond its numbers).
 
     Notes
     -----
     By judge, over the rows that both labeled: Cohen's kappa and Krippendorff's alpha
-    (Dirichlet posterior, `skbench.stats.agreement`); TPR and TNR, the shares of people's
-    yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
+    (Dirichlet posterior, `skbench.stats.agreement`; of more than ten values alpha alone, by
+    intervals and a jackknife, of words nominal and without ends); TPR and TNR, the shares of
+    people's yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
     paired proportions, else t); calibration, the slope of people's labels on its scores. With
     clusters, each rests on the number of rows that they are worth. Simulated coverage at level
     .95 with 30, 100 and 400 labels: at least .93 (test_every_interval_covers).
@@ -199,7 +203,7 @@ def judge_agreement(
     """
     judges, repeats = names_of(judges), names_of(repeats)
     again = ([] if previous is None else [previous]) + repeats
-    _check_versions(human, judges, again)
+    _check_versions(human, judges, again, repeats)
     rows = _labels.read(rows, human, judges, cluster, again)
     rng = as_generator(random_state)
     found = _without_people(judges)
@@ -214,12 +218,15 @@ def judge_agreement(
     return JudgeAgreement(**found, confidence_level=confidence_level)
 
 
-def _check_versions(human, judges, again):
-    """Refuse several judges beside columns of one, and verdicts with nothing beside them."""
+def _check_versions(human, judges, again, repeats):
+    """Refuse several judges beside columns of one, and verdicts with nothing else beside them."""
     if again and len(judges) > 1:
         raise ValueError(
             f"previous= and repeats= are about one judge, but judges={judges}. Call once for each."
         )
+    judge = judges[0]
+    if judge in repeats:
+        raise ValueError(f"{judge!r} is the judge and a repeat. Leave {judge!r} out of repeats=.")
     if human is None and not again:
         raise ValueError(
             "human=None leaves nothing to compare the verdicts with. Pass previous= or repeats=."

@@ -68,7 +68,7 @@ def position_bias(
     >>> print(round(found["bias"], 3), round(found["inconsistent"], 3))
     0.333 0.333
     """
-    frame, key = as_frame(rows, eager_only=True), []
+    frame, key = as_frame(rows, in_memory=True), []
     if item is not None:
         frame, key = with_item_key(frame, item, topic)
     wanted = [verdict, first, *key]

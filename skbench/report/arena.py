@@ -37,8 +37,8 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     """Rate the models in FILE by votes between two of them (Bradley-Terry).
 
     FILE is CSV, TSV, JSON Lines or Parquet, one row per vote: the two models, and the
-    winner as a name, as model_a, model_b or tie, as 1, 0.5 and 0, or in the columns
-    winner_model_a, winner_model_b and winner_tie.
+    winner as a name, as model_a, model_b or tie, as 1, 0.5 and 0 of the first model, or
+    in the columns winner_model_a, winner_model_b and winner_tie.
 
     Every model gets a rating with its interval and a set of ranks it may have. Ranks
     and letters follow from the comparisons of all pairs at once. With --judge, the winner
@@ -47,23 +47,21 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     named = {role: options.pop(role) for role in ("model_a", "model_b", "winner")}
     judge = options["judge"]
     with in_one_line():
-        import numpy as np
-
         from skbench.comparison import BradleyTerry
         from skbench.items import roles
 
-        rows, models, outcome = _votes(file, judge, cluster=cluster, **named)
+        rows, models, winner, n_votes = _votes(file, judge, cluster=cluster, **named)
         roles.check_exist(options["covariates"] or [], rows.columns, "covariates=")
         with working("ranking"):
             model = BradleyTerry(*models, **options)
-            model.fit(rows, outcome, cluster=None if cluster is None else rows[cluster])
+            model.fit(rows, rows[winner], cluster=None if cluster is None else rows[cluster])
             board = model.leaderboard(scale, confidence_level)
         if plot is not None:
             save_picture(ranking_picture(board, f"rating ({scale})"), plot)
         frame = tables.model_rows(board)
         known = {
             "scale": scale,
-            "n_votes": int(np.isfinite(outcome).sum()),
+            "n_votes": n_votes,
             "may_be_best": [str(name) for name in board.rank_sets.best()],
             "remarks": board.remarks,
             "top_pair": frame["model"].tolist()[:2],
@@ -79,7 +77,7 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
 
 
 def _votes(file, judge, **named):
-    """Rows with an outcome or a verdict, the columns of both models, and the outcomes."""
+    """Rows with an outcome or a verdict, columns of models and winner, and how many have one."""
     import numpy as np
 
     from skbench.items import roles, votes
@@ -90,14 +88,14 @@ def _votes(file, judge, **named):
         return [*usual, *named.values(), judge]
 
     table, read = load_table(file, labels)
-    table = votes.in_one_layout(table)
     table.index += 1  # rows are counted from 1, as in other tables
+    table = votes.in_one_layout(table, **named)
     (*models, winner), found = votes.vote_columns(table, **named)
     outcome = votes.vote_outcomes(table[winner], *(table[name] for name in models))
     used, without = np.isfinite(outcome), "winner"
     if judge is not None:
         roles.check_exist([judge], table.columns, "judge=")
-        used, without = table[judge].notna().to_numpy(dtype=bool), f"verdict in {judge!r}"
+        used, without = ~votes.are_blank(table[judge]), f"verdict in {judge!r}"
     used = used & (table[models[0]] != table[models[1]]).to_numpy(dtype=bool)
     judged = [name for name in roles.columns_of("prediction", table) if name != winner]
     unused = [name for name in judged if judge is None]
@@ -108,7 +106,7 @@ def _votes(file, judge, **named):
         )
     for note in notes:
         say(note)
-    return table[used], models, outcome[used]
+    return table[used], models, winner, int(np.isfinite(outcome[used]).sum())
 
 
 def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariates, **known):

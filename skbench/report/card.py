@@ -8,6 +8,7 @@ from skbench.report.formats import show
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
+    numbers_verdicts,
     one_row_per_answer,
     read_columns,
     say_silent,
@@ -38,7 +39,7 @@ def show_card(file, names, columns, confidence_level, seed, form):
     else:
         are_numbers = rows[human].dropna().isin((0, 1)).all()
     if event is None and are_numbers:
-        scores = {name: verdicts_of(rows[name])[1] for name in verdicts}
+        scores = {name: verdicts_of(rows[name], f"all figures of {name}")[1] for name in verdicts}
         rows = rows.assign(**{name: x for name, x in scores.items() if not np.isnan(x).all()})
     if event is not None:
         event = as_event(table[(people or names)[0]], event)
@@ -60,7 +61,10 @@ def _read(file, names, columns):
     repeats = columns["repeats"] or []
     verdicts = [*names, *([previous] if previous is not None else [])]
     others = [columns["first"], cluster]
-    numbered = len(repeats) == 1 and repeats == columns_of("attempt", repeats)
+    numbered = len(repeats) == 1 and (
+        repeats == columns_of("attempt", repeats)
+        or numbers_verdicts(read_columns(file, verdicts, None, repeats), repeats[0])
+    )
     own = [] if numbered else repeats
     given = columns["labels"], columns["ids"]
     table = read_columns(file, [*verdicts, *own], human, [*others, *repeats[:numbered]], *given)
@@ -129,7 +133,9 @@ def _document(card, biases):
 
 
 def _ends(value, low, high):
-    return "unknown" if np.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
+    if np.isnan(value):
+        return "unknown"
+    return f"{value:z.2f}" + ("" if np.isnan(low) else f" ({low:z.2f} to {high:z.2f})")
 
 
 def _on_estimates(card, rows):

@@ -130,7 +130,9 @@ def _read(file, options):
         )
     options["named"] = topics or None
     roles = {name: options[name] for name in _READING}
-    rows = reading.read_rows(file, options["named"], roles, options["missing"])
+    rows = reading.read_rows(
+        file, options["named"], roles, options["missing"], features=options["features"]
+    )
     items = rows.items
     if rows.groups is not None:
         _refuse_for_groups(options)

@@ -95,7 +95,7 @@ def as_one_word(column):
     return words.map(_WORDS) if words.dropna().isin(_WORDS).all() else words
 
 
-def verdicts_of(column):
+def verdicts_of(column, left_out_of=None):
     """Verdicts as they are, and as numbers: nan for words that are neither yes nor no."""
     words, scores = _lower(column), _numbers(column)
     if np.isinf(scores).any():
@@ -113,7 +113,7 @@ def verdicts_of(column):
     shown = ", ".join(map(repr, sorted(neither.unique())))
     say(
         f"{len(neither)} of {words.count()} verdicts are neither yes nor no ({shown}): left out of "
-        f"what {column.name} says on average"
+        f"{left_out_of or f'what {column.name} says on average'}"
     )
     return words.to_numpy(dtype=object), scores
 
@@ -146,6 +146,17 @@ def with_guessed_cluster(table, by):
         say(f"cluster: column {columns[-1]!r} (--cluster), of which several answers were judged")
         return table.assign(**{_GUESSED: _one_text(table, columns)}), _GUESSED
     return table, None
+
+
+def numbers_verdicts(table, name):
+    """Whether a column tells the rows of each answer apart, by the same few values in all."""
+    roles, _ = find_roles(table.columns, {}, guess=("model", "topic", "item"))
+    key = [column for names in roles.values() for column in names]
+    if "item" not in roles or name in key or table[name].isna().any():
+        return False
+    most = table.groupby(key, dropna=False).size().max()
+    apart = not table.duplicated([*key, name]).any()
+    return bool(apart and 1 < most == table[name].nunique())
 
 
 def one_row_per_answer(table, judge, attempt, given_once):

@@ -46,8 +46,7 @@ def _summary(table, metric, columns, positive):
     y_true, y_pred = rows[truth], rows[prediction]
     labels = y_true if metric == "auc" else pd.concat([y_true, y_pred])
     pos_label = _positive(labels.drop_duplicates(), positive)
-    summary = group_metrics(y_true, y_pred, rows[by], metric, pos_label=pos_label)
-    return reading.with_names(summary, by)
+    return group_metrics(y_true, y_pred, rows[by], metric, pos_label=pos_label)
 
 
 def _roles(table, metric, truth, prediction, by):
@@ -116,13 +115,15 @@ class Compared:
         names = likely_in_words(chance.set_axis(tables.joined(chance.index.to_frame())))
         ends = self.extremes.to_frame()[["value", "low", "high"]].map(number, form="z.3f")
         worst, _, gap, ratio = ("{} [{}, {}]".format(*row) for row in ends.to_numpy())
-        verdict = "differ"
-        if self.p_value > 1 - self.estimate.confidence_level:
-            # Draws of a gap are above 0 even where groups are equal.
-            verdict = "may all be equal"
+        equal = self.p_value > 1 - self.estimate.confidence_level
+        verdict = "the groups may all be equal" if equal else "the groups differ"
+        if equal or self.extremes.to_frame()["low"]["gap"] <= 0:
+            # Draws of a gap are above 0 even where groups are equal; and where the test of all
+            # groups is surer than they are of the two, it says no more of the gap than this.
+            verdict = verdict if equal else "at least two groups differ"
             gap, ratio = f"at most {ends.high['gap']}", f"at least {ends.low['ratio']}"
         return (
-            f"{self.metric} by {self.by}: the groups {verdict} (p = {self.p_value:.4f}). The "
+            f"{self.metric} by {self.by}: {verdict} (p = {self.p_value:.4f}). The "
             f"worst, most likely {names}, is at {worst}; the gap to the best is {gap}, and the "
             f"lowest is {ratio} times the highest."
         )

@@ -48,7 +48,7 @@ def read(paths, by, roles, whole_sets=False):
     return rows
 
 
-def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None):
+def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None, features=None):
     """The same with all that was understood printed, and missing answers as asked."""
     rows = read(paths, by, roles, whole_sets)
     for note in rows.notes:
@@ -62,7 +62,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None):
         warn(found["units"])
     rows = with_missing(rows, missing, cost)
     if found["n_repeats"] > 1 and found["n_clusters"]:
-        rows = _with_repeats_averaged(rows)
+        rows = _with_repeats_averaged(rows, [cost, *_names_in(features)])
     return rows
 
 
@@ -82,12 +82,16 @@ def check_alike(rows, others):
                 )
 
 
-def _with_repeats_averaged(rows):
-    """One row per model and item, where clusters hold several items that were repeated."""
+def _with_repeats_averaged(rows, used):
+    """One row per model and item, where clusters hold several items that were repeated.
+
+    The mean of scores, costs and columns of numbers that are `used`; else what comes first.
+    """
     say("repeats: averaged, item by item, since clusters hold several items")
     items = rows.items.drop(columns="repeat", errors="ignore")
     keys = answer_key(rows)
-    means = ["score", *cost_columns(items)]
+    used = [name for name in used if name in items and is_numeric_dtype(items[name])]
+    means = ["score", *cost_columns(items), *used]
     how = {name: "mean" if name in means else "first" for name in items if name not in keys}
     items = items.groupby(keys, sort=False, as_index=False).agg(how)[list(items)]
     return rows._replace(items=items)
@@ -139,18 +143,34 @@ def with_missing(rows, missing, cost=None):
 
 
 def _absent(rows, cost):
-    """Rows, without scores, of the answers that are not there."""
+    """Rows, without scores, of the answers that are not there.
+
+    Columns of the model and of the item are filled in, and what is told of an answer stays blank.
+    """
     items = rows.items
     blank = rows.blank if rows.blank is not None else items.iloc[:0].drop(columns="score")
     if "item" not in items or "model" not in items:
         return blank
     known = pd.concat([items, blank], ignore_index=True)
-    of_an_answer = ["model", "score", "repeat", "confidence", cost]
     key = rows.key
-    asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates(key)
-    grid = items[["model"]].drop_duplicates().merge(asked, how="cross")
+    grid = items[["model"]].drop_duplicates().merge(known[key].drop_duplicates(), how="cross")
     pairs, answered = (pd.MultiIndex.from_frame(x[["model", *key]]) for x in (grid, known))
-    return pd.concat([blank, grid[~pairs.isin(answered)]], ignore_index=True)
+    absent = grid[~pairs.isin(answered)]
+    free = known.columns.difference(["model", "score", "repeat", "confidence", cost, *key], False)
+    of_model = _told_once(known, ["model"], free.difference(["cluster"], False))
+    of_item = _told_once(known, key, free.difference(of_model, False))
+    of_item += ["cluster"] * ("cluster" in known and "cluster" not in [*key, *of_item])
+    for by, names in ((["model"], of_model), (key, of_item)):
+        absent = absent.merge(known[[*by, *names]].drop_duplicates(by), how="left", on=by)
+    return pd.concat([blank, absent], ignore_index=True)
+
+
+def _told_once(rows, by, names):
+    """Columns with one value in each group, some of which have several rows."""
+    if not (len(names) and rows.duplicated(by).any()):
+        return []
+    alike = rows.groupby(by, sort=False)[list(names)].nunique(dropna=False).eq(1).all()
+    return list(alike.index[alike])
 
 
 def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False):
@@ -345,7 +365,7 @@ def find_features(rows, by, asked, population=None):
         features = read_features(asked, rows.columns)
         say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
         return features
-    names = [] if asked is None else [name.strip() for name in asked.split(",")]
+    names = _names_in(asked)
     free = other_columns(rows.items)
     costs = [] if rows.formats == ["table"] else columns_of("cost", free)  # as logs have them
     unused = [name for name in free if name not in (*by, *names, *costs, population)]
@@ -355,14 +375,12 @@ def find_features(rows, by, asked, population=None):
     return names or None
 
 
-def check_cost(cost, rows):
+def _names_in(text):
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+def check_cost(cost, items):
     """Refuse a name that is no column of costs; without a name, say which may be meant."""
-    items, models = rows.items, rows.columns["score"]
-    if isinstance(models, list) and len(models) > 1:
-        raise DataError(
-            f"a row of a file with a column per model, such as {models[0]!r}, has one cost, which "
-            "belongs to no model. Write one row per answer of a model, with its own cost."
-        )
     free = items[other_columns(items)]
     if cost and len(free.columns):
         return check_exist([cost], free, "cost=")

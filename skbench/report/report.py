@@ -71,7 +71,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **opt
     files = {name: options.pop(name) for name in ("html", "summary")}
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
-        rows_read, topics = _read(paths, by, options, missing, cost)
+        rows_read, topics = _read(paths, by, options, missing, cost, asked)
         known_range = reading.score_range(rows_read, bounds)
         groups = ["model", *topics]
         with working("estimating"):
@@ -100,23 +100,32 @@ def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **opt
         sys.exit(THRESHOLD)
 
 
-def _read(paths, by, roles, missing, cost):
+def _read(paths, by, roles, missing, cost, features):
     """Item rows as read, and the columns that make up the topic."""
     from skbench.readers.group_results import unfolded
 
     reading.check_topics(by, roles["model"])
-    rows = reading.read_rows(
-        paths[0] if len(paths) == 1 else list(paths), by, roles, missing, cost=cost
-    )
+    file = paths[0] if len(paths) == 1 else list(paths)
+    rows = reading.read_rows(file, by, roles, missing, cost=cost, features=features)
     rows = unfolded(rows)
     items = rows.items
     if cost is not None:
-        reading.check_cost(cost, rows)
+        _check_one_model_a_row(rows.columns["score"])
+        reading.check_cost(cost, items)
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = range(len(items))
     rows = reading.named_after(rows, paths[0])
     return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
+
+
+def _check_one_model_a_row(score):
+    """Refuse a cost where a row holds the scores of several models, each a column."""
+    if isinstance(score, list) and len(score) > 1:
+        raise DataError(
+            f"a row of a file with a column per model, such as {score[0]!r}, has one cost, which "
+            "belongs to no model. Write one row per answer of a model, with its own cost."
+        )
 
 
 def _write(findings, about, verdicts, form, html, summary):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import (
     check_column,
@@ -70,7 +71,8 @@ def group_metrics(
         Groups in sorted order. `n` is the number of rows that the metric rests on: all rows, the
         positive ones (tpr), the negative ones (fpr), those predicted positive (precision) or those
         positive in truth or prediction (f1). Where it is 0, the metric is nan. `X` holds the
-        columns of `by`, so that crossed groups borrow from those they share a column with.
+        columns of `by` as names (numbers become categories), so that crossed groups borrow from
+        those they share a column with.
 
     Raises
     ------
@@ -133,14 +135,18 @@ def group_metrics(
         numbers["sigma2"] = numbers["sigma2"].mask(unknown)
         numbers["n"] *= ~unknown
     sampling = _CONTINUOUS if metric in ("f1", "auc") else Sampling()
-    return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers)
+    X = labels.to_frame()
+    # Codes of groups are names: a number says nothing of how much of a thing there is.
+    codes = [name for name in X if is_numeric_dtype(X[name])]
+    X = X.astype(dict.fromkeys(codes, "category"))
+    return GroupSummary(labels=labels, X=X, sampling=sampling, **numbers)
 
 
 def _grouped(by):
     """The groups of the rows, sorted."""
-    if not hasattr(by, "columns"):
+    if not hasattr(type(by), "columns"):
         by = pd.DataFrame({getattr(by, "name", None) or "group": one_column("by", by)})
-    frame = as_frame(by, eager_only=True)
+    frame = as_frame(by, in_memory=True)
     refuse_lists(frame, frame.columns)
     keys = frame.to_pandas()
     refuse_missing(keys)

@@ -45,6 +45,16 @@ def test_what_is_wrong_is_flagged(scores):
     )
 
 
+@pytest.mark.parametrize(("least", "unit"), [(1e6, 1), (0, 1e-6), (0, 100)])
+def test_the_unit_of_the_scores_does_not_matter(scores, least, unit):
+    known, found = item_audit(rows_of(scores)), item_audit(rows_of(least + unit * scores))
+    numbers = [x.to_frame().drop(columns=["difficulty", "flagged"]) for x in (known, found)]
+    np.testing.assert_allclose(*numbers, atol=1e-8)
+    assert found.items["flagged"].equals(known.items["flagged"])
+    np.testing.assert_allclose(found.reliability.value, known.reliability.value)
+    assert found.n_effective_models == pytest.approx(known.n_effective_models)
+
+
 def test_duplicates_by_text_and_by_answers(scores):
     text = [f"What is {i}?" for i in range(150)]
     text[140], text[141], text[142] = "what  is 17?", None, None

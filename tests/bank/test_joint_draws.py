@@ -124,6 +124,54 @@ def test_direct_means_tell_of_chances_that_they_ignore(bank, rows):
         summarize_items(within, "model")
 
 
+@pytest.mark.parametrize("kind", [str, object, "category"])
+def test_chances_are_told_apart_by_value(bank, rows, kind):
+    asked = rows[rows["model"] > "m10"].merge(choose_items(bank, 60, random_state=0))
+    equal = asked.assign(inclusion_probability=0.25).astype({"inclusion_probability": kind})
+    asked = asked.astype({"inclusion_probability": kind})
+    for form in (
+        lambda x: x,
+        *[pl.from_pandas, lambda x: pl.from_pandas(x).lazy()] * (kind is str),
+    ):
+        with pytest.warns(UserWarning, match=r"Items had unequal chances"):
+            summarize_items(form(asked), "model")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            summarize_items(form(equal), "model")
+
+
+@pytest.mark.parametrize(("chances", "cell"), [
+    (["0.5"] * 9 + ["0.23%"], "'0.23%'"), ([0.5] * 9 + [None], "blank"), ([0.5] * 9 + [2.0], "2.0"),
+    (["0.5"] * 9 + [""], "blank"), ([0.5] * 9 + [0.0], "0.0"),
+])  # fmt: skip
+def test_what_is_no_chance_is_named_with_its_row(bank, rows, chances, cell):
+    asked = rows[rows["model"] == "m11"].head(10).assign(inclusion_probability=chances)
+    for frame in (asked, pl.from_pandas(asked), pl.from_pandas(asked).lazy()):
+        where = "" if isinstance(frame, pl.LazyFrame) else " in row 9"
+        with pytest.warns(
+            UserWarning, match=f"'inclusion_probability'{where} is {cell}: no chance"
+        ):
+            summarize_items(frame, "model")
+    with pytest.raises(ValueError, match="inclusion_probability must .* row 9 "):
+        UnitLevelModel(bank).fit(asked, asked["score"])
+    with warnings.catch_warnings():  # a model of which all items were asked has no chances
+        warnings.simplefilter("error")
+        both = rows[rows["model"].isin(["m10", "m11"])]
+        summarize_items(
+            both.assign(inclusion_probability=np.where(both["model"] == "m10", np.nan, 0.5)),
+            "model",
+        )
+
+
+def test_an_item_with_two_chances_is_named(bank, rows):
+    asked = rows[rows["model"] == "m11"].merge(choose_items(bank, 60, random_state=0))
+    again = asked.tail(1).assign(inclusion_probability=0.5)
+    for both in (pd.concat([asked, again]), pd.concat([again, asked])):
+        with pytest.raises(ValueError, match=f"Item {again['item'].iloc[0]} .*from .* to 0.5"):
+            UnitLevelModel(bank).fit(both, both["score"])
+    UnitLevelModel(bank).fit(pd.concat([asked, asked]), [*asked["score"], *asked["score"]])
+
+
 def test_informative_items_without_their_chances_are_no_random_sample():
     rows = simulated(13, n_items=250, seed=2)
     bank = ItemBank().fit(rows[rows["model"] < "m11"])

@@ -124,7 +124,11 @@ def test_versions_that_are_not_listed_are_left_out(scores):
 
 
 WRONG = {
-    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), r"order=\[0, 3, 2, 1\]"),
+    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), "have them.*: 0, 1, 2, 3"),
+    "months": (dict(enumerate(["May 2024", "Jun", "Nov", "Jan 2025"])), "dates as 2024-05-13, or"),
+    "days": (dict(enumerate(["13/02/2024", "01/03/2024", "1/4", "2/5"])), "dates as 2024-05-13, or"),
+    "seconds": ({i: 1714521600 + 3e6 * i for i in range(4)}, "seconds since 1970.*2024-05-01"),
+    "milliseconds": ({i: 1714521600000 + 3e9 * i for i in range(4)}, "here 2024-05-01"),
     "minor versions": ({0: "1.9", 1: "1.10", 2: "2.0", 3: "2.1"}, "order"),
     "no day": ({0: "2024-02-30", 1: "2024-03-01", 2: "2024-03-02", 3: "2024-03-03"}, "order"),
     "number of a day": ({0: 20240101, 1: 20240201, 2: 20240301, 3: 20240401}, "date"),
@@ -153,6 +157,10 @@ def test_other_mistakes_are_refused(scores):
         trend(items, [0, "x"])
     with pytest.raises(ValueError, match="one version only"):
         trend(items, [2])
+    for only in ("one", "1.10"):
+        single = items[items["version"] == 1].assign(version=only)
+        with pytest.raises(ValueError, match="one version only"):
+            trend(single.rename(columns={"version": "model"}))
     with pytest.raises(ValueError, match="several values"):
         two = pd.concat([items.assign(model="a"), items.assign(model="b")])
         trend(two)
@@ -257,3 +265,12 @@ def test_a_slow_decline_is_found_and_none_is_invented():
         covered.append(slope["low"] <= truth <= slope["high"])
     assert np.sum(covered) >= binom.ppf(0.001, 150, 0.95)
     assert shown[0.01] >= 0.55 and shown[0.0] <= 0.06
+
+
+@pytest.mark.slow
+def test_scores_next_to_1_hold_for_all_versions_at_once():
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(200):
+        found = trend(rows((rng.random((30, 5)) < 0.98) * 1.0, range(5))).scores
+        hits += np.all((found.low <= 0.98) & (found.high >= 0.98))
+    assert hits >= binom.ppf(0.01, 200, 0.95)

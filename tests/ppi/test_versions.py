@@ -56,6 +56,8 @@ def test_the_card_beside_people_stays_what_it_was_and_labels_drop_out_of_the_cha
     for name in ("n", "flips", "bias_change", "bias_change_low", "bias_change_p_value"):
         assert card.changes[name] == free[name]
     assert free["n_labels"] == 0 and np.isnan(free["error_change"])
+    lazy = judge_agreement(pl.from_pandas(rows).lazy(), **FREE).changes
+    pd.testing.assert_series_equal(lazy, free)
 
 
 def test_other_scales():
@@ -87,6 +89,17 @@ def test_other_scales():
     assert np.isnan(c["bias_change"])
     c = judge_agreement(rows, **FREE, event="good").changes
     assert_allclose(c["bias_change"], np.mean(new == "good") - np.mean(old == "good"))
+
+
+@pytest.mark.parametrize("words", [{}, {0: "no", 1: "yes", 2: "2nd"}])
+def test_numbers_of_verdicts_are_no_verdicts(words):
+    rows = pd.DataFrame({"new": np.arange(60) // 3 % 2, "k": np.arange(60) % 3}).replace(words)
+    with pytest.raises(ValueError, match="'k' holds .*2.*, which 'new' never says"):
+        judge_agreement(rows, None, "new", repeats="k", event="yes" if words else None)
+    # The end of a scale may come late.
+    grades = pd.DataFrame({"new": np.arange(60) % 4 + 1, "again": np.arange(60) % 4 + 1})
+    grades.loc[3, "again"] = 5
+    assert judge_agreement(grades, None, "new", repeats="again").noise is not None
 
 
 def test_blank_verdicts_order_and_engine():
@@ -207,3 +220,58 @@ def test_intervals_of_changes_cover(n):
             hits[name].append(low <= value <= high)
     shares = {name: np.mean(hit) for name, hit in hits.items()}
     assert min(shares.values()) >= 0.93 - 0.028, shares  # one binomial spread
+
+
+@pytest.mark.parametrize("human", [None, "human"])
+@pytest.mark.parametrize(
+    "old",
+    [
+        pytest.param(lambda x: 100 * x, id="percent"),
+        pytest.param(lambda x: 1 + 4 * x, id="stars"),
+        pytest.param(lambda x: np.arange(len(x)), id="row numbers"),
+    ],
+)
+def test_verdicts_on_another_scale_are_refused(old, human):
+    rng = np.random.default_rng(0)
+    rows = versions()
+    for new in (rows["new"], rng.random(200)):
+        table = rows.assign(new=new, old=old(new))
+        with pytest.raises(ValueError, match="'old'"):
+            judge_agreement(table, human, "new", previous="old")
+
+
+def test_words_of_another_kind_are_refused():
+    rows = versions().assign(old=lambda t: t["old"].map({1: "PASS", 0: "FAIL"}))
+    with pytest.raises(ValueError, match="'old' never: it says '(PASS|FAIL)'"):
+        judge_agreement(rows.assign(new=rows["new"].map({1: "yes", 0: "no"})), **FREE)
+
+
+def test_a_label_of_the_earlier_version_that_no_person_says_is_refused():
+    rows = versions().replace({0: "no", 1: "yes"})
+    rows.loc[0, "old"] = "perhaps"
+    with pytest.raises(ValueError, match="'old' says 'perhaps', which no person says"):
+        judge_agreement(rows, "human", "new", previous="old")
+
+
+def test_numbers_of_rows_are_no_verdicts_on_a_wide_scale():
+    scores = np.random.default_rng(0).integers(0, 101, 200)
+    rows = pd.DataFrame({"new": scores, "old": np.arange(200)})
+    with pytest.raises(ValueError, match="'old' numbers the answers"):
+        judge_agreement(rows, **FREE)
+
+
+@pytest.mark.parametrize(
+    "new, old",
+    [([0, 1], [1]), ([0, 1, 2], [0, 1]), ([1, 2, 3, 4, 5], [3, 4]), ([0.2, 0.7], [0, 1]),
+     ([10, 95], [60, 90]), (["yes", "no"], ["yes"]), (["y", "n", "?"], ["y", "n"])],
+)  # fmt: skip
+def test_versions_that_use_parts_of_one_scale_are_compared(new, old):
+    rows = pd.DataFrame({"new": np.resize(np.array(new, object), 60)})
+    rows["old"] = np.resize(np.array(old, object), 60)
+    assert judge_agreement(rows, **FREE).changes["n"] == 60
+
+
+def test_the_judge_is_no_repeat_of_itself():
+    rows = versions().assign(again=1.0)
+    with pytest.raises(ValueError, match="Leave 'new' out of repeats="):
+        judge_agreement(rows, None, "new", repeats=["new", "again"])

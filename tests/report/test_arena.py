@@ -68,6 +68,52 @@ def test_layouts_give_the_same_numbers(votes, tmp_path, kind):
     assert document["n_votes"] == 300
 
 
+@pytest.mark.parametrize("kind", ["sides", "one column for each", "winners and losers"])
+@pytest.mark.parametrize("swap", [False, True])
+def test_models_0_and_1_and_columns_named_the_other_way_round(votes, tmp_path, kind, swap):
+    pair = votes[votes[["model_a", "model_b"]].ne("cyd").all(axis=1) & (votes["winner"] != 0.5)]
+    expected = BradleyTerry().fit(pair, pair["winner"]).estimate("elo").value  # ada first
+    pair = pair.assign(
+        model_a=(pair["model_a"] == "bob") * 1, model_b=(pair["model_b"] == "bob") * 1
+    )
+    won = pair["model_a"].where(pair["winner"] == 1, pair["model_b"])
+    table = {"winners and losers": pd.DataFrame({"winner": won, "loser": 1 - won})}
+    options = ["--model-a", "model_b", "--model-b", "model_a"] * (swap and kind not in table)
+    document, _ = document_of((layouts(pair) | table)[kind], tmp_path / "v.csv", *options)
+    assert [row["value"] for row in document["models"]] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("judge", [False, True])
+@pytest.mark.parametrize("kind", ["flags", "0 flags", ".jsonl", ".parquet"])
+def test_no_winner_is_blank_in_every_layout(votes, tmp_path, kind, judge):
+    rows, path = np.arange(300), tmp_path / "v.csv"
+    sides, options = layouts(votes)["sides"]["winner"], ["--judge", "verdict"] * judge
+    table = votes.assign(winner=sides.mask(rows % 3 == 1), verdict=np.where(rows % 7, sides, ""))
+    expected, _ = document_of(table, path, *options)
+    if "flags" in kind:
+        flags = layouts(votes)["one column for each"].iloc[:, 2:].astype(float)
+        flags[rows % 3 == 1] = 0 if kind == "0 flags" else np.nan
+        table.drop(columns="winner").join(flags).to_csv(path, index=False)
+    else:
+        table, path = table.fillna({"winner": ""}), path.with_suffix(kind)
+        if kind == ".jsonl":
+            table.to_json(path, orient="records", lines=True)
+        else:
+            table.to_parquet(path)
+    result = CliRunner().invoke(arena, [str(path), *options, "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["n_votes"], found["models"]) == (expected["n_votes"], expected["models"])
+
+
+@pytest.mark.parametrize("cell", [1, "yes"])
+def test_flags_that_tell_no_one_winner_name_their_row(votes, tmp_path, cell):
+    table = layouts(votes)["one column for each"].astype(object)
+    table.loc[20, ["winner_model_a", "winner_model_b"]] = [cell, 1]
+    told = " ".join(run(table, tmp_path / "v.csv").stderr.split())
+    assert ("Row 21 has several" if cell == 1 else "row 21 is 'yes'") in told
+
+
 def test_winners_and_losers(votes, tmp_path):
     decided = votes[votes["winner"] != 0.5].reset_index(drop=True)
     a_won, (a, b) = decided["winner"] == 1, (decided["model_a"], decided["model_b"])

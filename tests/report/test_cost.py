@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from commands import parsed, run
+from commands import crossed, parsed, run
 from writing import write
 
 from skbench import make_items, read_items, tradeoff
@@ -63,6 +63,15 @@ def test_an_answer_that_is_not_there_has_no_cost(written):
     )
     found = parsed(report, written(rows), "--cost", "tokens", "--missing", "wrong")["tradeoff"]
     assert {row["model"]: row["cost"] for row in found["models"]} == {"a": 1, "b": 9}
+
+
+@pytest.mark.parametrize("name", ["cost", "joules"])
+def test_costs_of_repeated_answers_are_averaged(written, name):
+    levels = {"run": [0, 1], "model": ["a", "b"], "item": range(8)}
+    rows = crossed(lambda run, model, item: item % 3 <= run, **levels)
+    rows = rows.assign(**{name: 1.0 + 8 * rows["run"], "family": rows["item"] // 2})
+    found = parsed(report, written(rows), "--cost", name, "--cluster", "family")["tradeoff"]
+    assert [row["cost"] for row in found["models"]] == [5, 5]
 
 
 @pytest.fixture

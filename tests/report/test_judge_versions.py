@@ -58,6 +58,18 @@ def test_verdicts_in_rows_below_each_other(written):
     assert found["n_labels"] == 40
     csv = run(path, "--judge", "verdict", "--repeats", "run", "--csv").stdout
     assert_allclose(pd.read_csv(io.StringIO(csv), index_col=0), card.noise)
+    # The number of the verdict by another name is no verdict.
+    other = long.rename(columns={"run": "asked"})
+    found = parsed(written(other, "other.csv"), "--judge", "verdict", "--repeats", "asked")
+    assert_allclose(pd.DataFrame(found["noise"]).set_index("verdicts"), card.noise)
+    bare = written(other.drop(columns="item"), "bare.csv")
+    bare = run(bare, "--judge", "verdict", "--repeats", "asked")
+    assert bare.exit_code == 1 and "'verdict' never says. --repeats names" in bare.stderr
+    again = written(rows.assign(item=np.arange(80) // 2), "again.csv")  # no number, though twice
+    found = parsed(again, "--judge", "new", "--repeats", "more")["noise"]
+    free = judge_agreement(rows.assign(item=np.arange(80) // 2), None, "new", repeats="more",
+                           cluster="item").noise  # fmt: skip
+    assert found[0]["share"] == free["share"][1]
     twice = run(written(pd.concat([long, long[:1]]), "twice.csv"), *options)
     assert twice.exit_code == 1 and "same number" in twice.stderr
     nameless = run(written(long.drop(columns="item"), "nameless.csv"), *options)
@@ -93,6 +105,8 @@ def test_usage(written):
         (["--judge", "new"], "Missing option '--human'"),
         (["--judge", "new,more", "--previous", "old"], "goes with one --judge"),
         (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "with --previous"),
+        (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by has no meaning"),
+        (["--judge", "new", "--repeats", "more", "--by", "item"], "with --repeats"),
         (["--judge", "new", "--previous", "old", "--labels", "x", "--id", "item"], "--human"),
     ):
         result = run(path, *options)

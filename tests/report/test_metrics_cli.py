@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from skbench import DirectEstimator, group_metrics
 from skbench.report.metrics import metrics
+from skbench.report.metrics_by_group import compared
 
 
 def run(*arguments):
@@ -58,6 +60,17 @@ def test_conclusion_first_then_the_table(rows, file):
         f"gap to the best is at most {gap['high']:.3f}" in first
         and f"{gap['low']:.3f}" not in first
     )
+
+
+def test_two_tests_do_not_contradict_each_other(file):
+    """Where draws do not tell how far groups differ that do by the exact test."""
+    (one,) = compared(file, ["accuracy"], (None, None, [["region"]]), None, 0.95, 0)
+    estimate = one.extremes.estimate
+    low = np.where(estimate.labels == "gap", 0.0, estimate.low)
+    assert "the groups differ (p" in one.sentence() and "gap to the best is 0." in one.sentence()
+    one.extremes = replace(one.extremes, estimate=replace(estimate, low=low))
+    assert "at least two groups differ (p" in one.sentence()
+    assert "gap to the best is at most 0." in one.sentence()
 
 
 def test_numbers_are_those_of_python(rows, file):

@@ -1,8 +1,12 @@
 """What commands on several models refuse alike."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from skbench.readers import read_with_notes
+from skbench.report import reading
 from skbench.report.compare import compare
 from skbench.report.gate import gate
 from skbench.report.leaderboard import leaderboard
@@ -62,3 +66,16 @@ def test_two_reads_take_the_columns_that_both_have(written, option, rival):
             and f"though both have {name!r}. Pass {asked} {name}." in refused.stderr
         )
         assert CliRunner().invoke(command, [*arguments, asked, name]).exit_code in (0, 3, 4)
+
+
+def test_an_absent_answer_knows_its_model_and_its_item_alone(tmp_path):
+    rows = pd.DataFrame({"model": list("aaaabbb"), "item": [*range(4), *range(3)], "score": 1})
+    rows = rows.assign(date=rows["model"].map({"a": "2024-01", "b": "2025-02"}))
+    rows = rows.assign(year=2024, level=10 * rows["item"], length=range(7))
+    for i, some in enumerate((rows, rows[::-1])):
+        some.to_csv(tmp_path / f"{i}.csv", index=False)
+        read = reading.with_missing(read_with_notes(tmp_path / f"{i}.csv"), "wrong").items
+        (absent,) = read[(read["model"] == "b") & (read["item"] == 3)].to_dict("records")
+        assert np.isnan(absent.pop("length"))
+        about = {"date": "2025-02", "year": 2024, "level": 30}
+        assert absent == {"model": "b", "item": 3, "score": 0.0} | about

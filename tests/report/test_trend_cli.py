@@ -67,11 +67,46 @@ def test_what_is_no_order_is_asked_with_words_that_work(rows, file, names):
     options = ["--model", "version"] * (names != "model and version")
     result = run(file, *options)
     assert result.exit_code == 1 and not result.stdout
-    words = shlex.split(result.stderr.splitlines()[-1].replace("'version'", "version"))
-    order = words[words.index("--order") + 1].removesuffix(".")
+    told = result.stderr.splitlines()[-1]
+    assert "--order, first to last" in told
+    order = ",".join(told.rpartition(": ")[2].removesuffix(".").split(", "))
     assert [name.split()[-1] for name in order.split(",")] == ["1.0", "1.1", "1.2", "1.10"]
     found = parsed(file, *options, "--order", order)
     np.testing.assert_allclose(found["trend"][0]["value"], find_trend(rows).estimate.value[0])
+
+
+ANY = [("none", "csv", "date"), ("one", "parquet", "number"), ("own", "csv", "number")]
+
+
+@pytest.mark.parametrize(("models", "form", "kind"), ANY)
+def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form, kind):
+    """As in Python, with numbers and dates; 1.10 is not 1.1."""
+    names = {
+        "none": {},
+        "one": {"model": "ada"},
+        "own": {"model": rows["version"].map("m{}".format)},
+    }
+    bare, path = rows.drop(columns="version"), tmp_path / f"r.{form}"
+
+    def write(*values):
+        table = bare.assign(**names[models], since=rows["version"].map(dict(enumerate(values))))
+        table.to_csv(path, index=False) if form == "csv" else table.to_parquet(path, index=False)
+        return table
+
+    dates = "2024-01", "2024-03", "2025-01", "2025-07"
+    table = write(*(dates if kind == "date" else (1.8, 1.9, 2.0, 1.1)))
+    known = find_trend(table, "since").estimate.value
+    for more in ([], ["--cluster", "item", "--model", "since"]):
+        found = parsed(path, "--order", "since", *more)["trend"]
+        np.testing.assert_allclose([row["value"] for row in found], known)
+    write("1.1", "1.8", "1.9", "1.10")
+    result = run(path, "--order", "since")
+    assert result.exit_code == 1 and "text" in result.stderr
+    remedy = shlex.split(result.stderr.split("for example ")[1].strip().removesuffix("."))
+    found = parsed(path, *remedy)["trend"]
+    np.testing.assert_allclose(found[0]["value"], find_trend(rows).estimate.value[0])
+    wrong = run(path, "--order", "sinc")
+    assert wrong.exit_code == 1 and "Did you mean 'since'?" in wrong.stderr
 
 
 def write_log(folder, model, judge, rows, template=None):

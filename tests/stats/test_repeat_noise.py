@@ -1,5 +1,7 @@
 """Noise of repeated verdicts: analysis of variance by hand, symmetry, limits, coverage."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -80,6 +82,56 @@ def misses(rng, n, k, share, n_sets):
 
 def test_the_share_is_covered_where_changes_are_rare():
     assert misses(np.random.default_rng(2), 60, 2, 0.05, 200) <= binom.ppf(0.999, 200, 0.07)
+
+
+def test_no_sure_answer_of_the_rarer_verdict_does_not_say_that_there_is_none():
+    y = np.array([[1, 1]] * 42 + [[1, 0]] * 8)
+    found = repeat_noise(y, np.arange(50))
+    assert found.share == found.high == 1 and found.low < 0.6
+    other = repeat_noise(1 - y, np.arange(50))
+    assert_allclose(other, found)
+    # One cluster that fails as a whole could hide more of what is between than one answer.
+    together = repeat_noise(np.repeat(y, 2, axis=0), np.repeat(np.arange(50), 2))
+    assert together.low <= found.low + 1e-12
+
+
+def rare(a, b, top, rng, n, k):
+    """Grades from 0 to `top`, most of them the greatest, and the share of noise."""
+    p, within = rng.beta(a, b, n), top * a * b / (a + b) / (a + b + 1)
+    y = rng.binomial(top, p[:, None], (n, k))
+    return y, np.arange(n), within / (within + top * within / (a + b))
+
+
+def failing(rate, sizes, rng, n, k):
+    """Right answers, nineteen times of twenty; some clusters, of these sizes in turn, all fail."""
+    sizes, p = np.resize(sizes, n), np.where(rng.random(n) < rate, 0, 0.95)
+    y = rng.random((sizes.sum(), k)) < np.repeat(p, sizes)[:, None]
+    within, between = 0.95 * 0.05 * (1 - rate), 0.95**2 * rate * (1 - rate)
+    between *= np.sum(sizes**2) / sizes.sum()
+    return y, np.repeat(np.arange(n), sizes), within / (within + between)
+
+
+def covered(world, n, k, n_sets):
+    rng, hits = np.random.default_rng(0), []
+    for _ in range(n_sets):
+        y, codes, truth = world(rng, n, k)
+        if np.ptp(1.0 * y) > 0:
+            found = repeat_noise(y, codes)
+            hits.append(found.low <= truth <= found.high)
+    return np.mean(hits)
+
+
+def test_a_share_of_rare_verdicts_is_covered():
+    assert covered(partial(rare, 9, 1, 1), 30, 2, 150) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (20, 2), (30, 4), (100, 2), (200, 3), (500, 2)])
+def test_rare_verdicts_are_covered(n, k):
+    worlds = [partial(rare, *x) for x in ((9, 1, 1), (4, 0.5, 1), (9, 0.5, 1), (4, 0.5, 4))]
+    worlds += [partial(failing, *x) for x in ((0.03, 1), (0.05, 5), (0.02, 3), (0.05, [1, 2, 20]))]
+    found = {str(world): covered(world, n, k, 200) for world in worlds}
+    assert min(found.values()) >= 0.93 - 0.018, found  # one binomial spread
 
 
 @pytest.mark.slow

@@ -65,6 +65,15 @@ def test_every_estimator_takes_it(rows, metric):
         assert np.isfinite([estimate.value, estimate.low, estimate.high]).all()
 
 
+def test_codes_of_groups_are_names(rows):
+    """Whichever numbers they are, or their text."""
+    known = [MixedModel(random_state=0).fit(**group_metrics(
+        rows["y"], rows["p"], rows["age"].map(names)).fit_args).estimate().value
+        for names in ({20: 1, 30: 2, 40: 3}, {20: 1, 30: 2, 40: 900}, {20: "1", 30: "2", 40: "3"})
+    ]  # fmt: skip
+    np.testing.assert_allclose(known, [known[0]] * 3)
+
+
 def test_sizes_are_the_rows_that_the_metric_rests_on(rows):
     y, p = rows["y"] == 1, rows["p"] == 1
     sizes = {"accuracy": len(y), "tpr": y.sum(), "fpr": (~y).sum(), "precision": p.sum(), "f1": (y | p).sum()}  # fmt: skip

@@ -79,7 +79,7 @@ def item_rest_correlation(scores, counted=None):
         rest = (total - np.where(mine, own, 0.0)) / (n - mine)
         rest = _centered(np.where(known, rest, np.nan))[0]
         scale = np.sqrt(np.sum(rest**2, axis=1) * np.sum(own**2, axis=1))
-        tiny = 1e-12 * np.nanmax(np.abs(scores), initial=1) ** 2 * scores.shape[1]
+        tiny = (1e-12 * np.nanmax(np.abs(scores), initial=0)) ** 2 * scores.shape[1]
         found = np.where(scale > tiny, np.sum(rest * own, axis=1) / scale, 0.0)
     varied = np.ptp(np.where(known, own, 0.0), axis=1) > np.sqrt(tiny)
     return np.where(varied, np.clip(found, -1, 1), np.nan)
@@ -102,7 +102,7 @@ def effective_models(scores):
     -----
     ``M^2 / sum r^2`` over all pairs of models, a model with itself among them, with `r` the
     correlation of their residuals: the effective number of dimensions. Residuals are standardized,
-    of a Rasch model for scores of 0 and 1, else of additive effects of items and models. What
+    of a Rasch model for scores of two values, else of additive effects of items and models. What
     chance adds to the sum, and what centering does, are taken off.
 
     Examples
@@ -112,10 +112,13 @@ def effective_models(scores):
     [8, 7]
     """
     known = np.isfinite(scores)
-    if np.isin(scores[known], (0, 1)).all():
-        easiness, ability = rasch_easiness(scores)
+    ends = np.nanmin(scores), np.nanmax(scores)
+    if np.isin(scores[known], ends).all():  # right and wrong, in any unit
+        easiness, ability = rasch_easiness(np.where(known, scores > ends[0], np.nan))
         p = expit(easiness[:, None] + ability - easiness.mean())
-        own = np.where(known, (scores - p) / np.sqrt(p * (1 - p) + _LEAST_VARIANCE), 0.0)
+        own = np.where(
+            known, ((scores > ends[0]) - p) / np.sqrt(p * (1 - p) + _LEAST_VARIANCE), 0.0
+        )
     else:
         own = _centered(scores)[0]
         own -= np.where(known, own.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
@@ -356,12 +359,9 @@ def cronbach_alpha(scores, n_effective=None, confidence_level=0.95):
     [0.75, -0.65, 0.983]
     """
     n_items, n_models = scores.shape
-    nothing = Reliability(np.nan, np.nan, np.nan)
-    if n_items < 2 or n_models < 2:
-        return nothing
-    total = np.var(scores.sum(axis=0), ddof=1)
-    if total <= 1e-24 * max(np.abs(scores).max(), 1) ** 2 * n_items:
-        return nothing
+    total = np.var(scores.sum(axis=0), ddof=1) if min(n_items, n_models) > 1 else 0.0
+    if total <= (1e-12 * np.abs(scores).max(initial=0)) ** 2 * n_items:
+        return Reliability(np.nan, np.nan, np.nan)
     alpha = n_items / (n_items - 1) * (1 - np.var(scores, axis=1, ddof=1).sum() / total)
     freedom = max((n_models if n_effective is None else n_effective) - 1, 1e-3)
     tails = (1 - confidence_level) / 2

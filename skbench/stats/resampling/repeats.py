@@ -193,9 +193,17 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
     squared sums of G clusters), less what the noise adds to it: the analysis of unweighted means
     [1]_. It is at least 0. The interval is the t interval of the logarithm of the quotient of the
     two by leaving out clusters [2]_, with tails a fifth smaller and half a pseudo answer that is
-    judged at random. Its upper end is at least the Clopper-Pearson end of the share of clusters
-    with a change, times the variance within them: few changes say little. Simulated coverage at
-    level 0.95 with 20 to 200 answers: at least 0.93 (test_the_share_of_noise_is_covered).
+    judged at random. The low end has one worst case more: an answer, or a cluster as large as that
+    of an average answer, whose every verdict is the least or the greatest one seen; where no answer
+    is a sure "no", such answers may be rare. The upper end is at least the Clopper-Pearson end of
+    the share of clusters with a change, times the variance within them (of an answer judged at
+    random, where nothing changes): few changes say little. Simulated coverage at level 0.95 with 5
+    to 1,000 answers, rare verdicts, grades and clusters included: at least 0.93
+    (test_the_share_of_noise_is_covered, test_rare_verdicts_are_covered). The worst case costs: in
+    clusters of five that do not differ the interval is more than twice as wide.
+
+    When not to use it: where grades far from all that were given may exist. Of grades 4 and 5 at
+    random, where 1 to 3% of 20 to 200 answers always get a 1, the intervals cover 0.56 to 0.97.
 
     References
     ----------
@@ -222,12 +230,16 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
     between = np.maximum(total - within * inverse, 0.0)
     if not total > 0:
         return RepeatNoise(within, between, np.nan, np.nan, np.nan)
-    about = parts, spread, np.mean(k[k > 1])
+    bounds = np.array([y[there].min(), y[there].max()]) - mean.mean()
+    n_verdicts = np.mean(k[k > 1])
     # From within / total to within / (between + within), which is 1 where nothing is between.
-    x = np.minimum([within / total, *_ends(*about, confidence_level)], 1 / inverse)
+    ratio = within / total
+    low, high = _ends(parts, spread, bounds, n_verdicts, confidence_level)
+    x = np.minimum([ratio, np.minimum(low, ratio), np.maximum(high, ratio)], 1 / inverse)
     share, low, high = (x / (1 + x * (1 - inverse))).tolist()
     single = total + within * (1 - inverse)
-    high = max(high, min(1.0, _most_by_changes(*about, confidence_level) / single))
+    most = _most_by_changes(parts, np.ptp(bounds), n_verdicts, confidence_level)
+    high = max(high, min(1.0, most / single))
     return RepeatNoise(within, between, share, low, high)
 
 
@@ -243,26 +255,38 @@ def _within_and_total(parts):
         return inside / df, np.where(count > 1, count / (count - 1) * spread / n, np.nan)
 
 
-def _ends(parts, spread, n_verdicts, confidence_level):
+def _ends(parts, spread, bounds, n_verdicts, confidence_level):
     """Interval of the variance within over that of the mean, by leaving out clusters."""
-    n_clusters, tail = parts.shape[1], _WIDER * (1 - confidence_level) / 2
-    if n_clusters < 3:
+    if parts.shape[1] < 3:
         return np.nan, np.nan
+    if not parts[0].any():
+        return 0.0, 0.0
     guess = _PSEUDO * np.array([spread * (n_verdicts - 1), n_verdicts - 1, 0, 1])
-    within, total = _within_and_total(np.column_stack([parts, guess]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(within / total)
-        around = logs[1:] - logs[1:].mean()
-    error = np.sqrt(np.sum(around**2) * n_clusters / (n_clusters + 1))
-    half = student_t.isf(tail, n_clusters - 1) * error
-    return (0.0, 0.0) if not parts[0].any() else np.exp([logs[0] - half, logs[0] + half])
+    seen = np.column_stack([parts, guess])
+    size = np.sum(parts[3] ** 2) / np.sum(parts[3])  # of the cluster that an answer is in
+    lows = [
+        _by_leaving_out(np.column_stack([seen, [0, 0, size * bound, size]]), confidence_level)[0]
+        for bound in bounds
+    ]
+    return min(lows), _by_leaving_out(seen, confidence_level)[1]
 
 
-def _most_by_changes(parts, spread, n_verdicts, confidence_level):
+def _by_leaving_out(parts, confidence_level):
+    """The t interval of the logarithm of the quotient of the two variances, of that quotient."""
+    within, total = _within_and_total(parts)
+    logs = np.log(within / total)
+    n, around = parts.shape[1], logs[1:] - logs[1:].mean()
+    error = np.sqrt(np.sum(around**2) * (n - 1) / n)
+    half = student_t.isf(_WIDER * (1 - confidence_level) / 2, n - 2) * error
+    return np.exp(logs[0] - half), np.exp(logs[0] + half)
+
+
+def _most_by_changes(parts, reach, n_verdicts, confidence_level):
     """Upper end of the variance within by how many clusters hold a change, and how large it is."""
     changed, judged_again = parts[0] > 0, parts[1] > 0
     n_changed, n_clusters = changed.sum(), judged_again.sum()
     most = clopper_pearson_interval(n_changed, n_clusters, confidence_level)[1]
     if n_changed:
         return most * parts[0, changed].sum() / parts[1, changed].sum()
-    return most * spread / (1 - 2 ** (1 - n_verdicts))  # some verdicts at random do not change
+    # An answer judged at random between least and greatest; some such verdicts do not change.
+    return most * reach**2 / 4 / (1 - 2 ** (1 - n_verdicts))

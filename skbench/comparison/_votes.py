@@ -16,9 +16,14 @@ def votes_of(X, models, y, cluster, covariates, position, judge):
     outcome, verdict = outcomes_of(rows, models, y), None
     if judge is not None:
         verdict = outcomes_of(rows, models, rows[judge], f"verdict of {judge!r}")
-        refuse_first(np.isnan(verdict), f"votes have no verdict in {judge!r}")
-    if judge is None or np.isnan(outcome).all():
-        refuse_first(np.isnan(outcome), "votes have no outcome")
+        refuse_first(np.isnan(verdict), f"votes have no verdict in {judge!r}", rows.index)
+        if np.isnan(outcome).all():
+            raise ValueError(
+                f"None of {len(outcome)} votes has an outcome by people, and judge= needs some. "
+                "Have people decide some votes, chosen at random, or rate the verdicts as outcomes."
+            )
+    else:
+        refuse_first(np.isnan(outcome), "votes have no outcome", rows.index)
     features = features_of(rows, covariates, position)
     if cluster is None and not features.size:
         return count_votes(first, second, outcome, len(names), verdict), names
@@ -54,7 +59,7 @@ def _models_of(rows, models):
     both = _checks.of_one_type(pd.concat([rows[name] for name in models]))
     codes, names = pd.factorize(both, sort=True)
     first, second = codes.reshape(2, -1)
-    refuse_first(first == second, "votes are between a model and itself")
+    refuse_first(first == second, "votes are between a model and itself", rows.index)
     return first, second, pd.Index(names, name="model")
 
 
@@ -65,9 +70,10 @@ def outcomes_of(rows, models, y, what="winner"):
     return vote_outcomes(y, *(rows[model] for model in models), what=what)
 
 
-def refuse_first(odd, what):
-    """Refuse rows, naming the first."""
+def refuse_first(odd, what, labels):
+    """Refuse rows, naming the first by its label."""
     if odd.any():
+        where = _checks.plain(labels[int(np.argmax(odd))])
         raise ValueError(
-            f"{odd.sum()} of {len(odd)} {what}, the first in row {np.argmax(odd)}. Leave them out."
+            f"{odd.sum()} of {len(odd)} {what}, the first in row {where}. Leave them out."
         )

@@ -209,7 +209,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = _votes.vote_rows(X, self._models(), self._covariates())
         a, b = (self.ratings_.reindex(rows[name]).to_numpy() for name in self._models())
-        _votes.refuse_first(np.isnan(a - b), "votes are on models without a finite rating")
+        _votes.refuse_first(
+            np.isnan(a - b), "votes are on models without a finite rating", rows.index
+        )
         d = (
             a
             - b
@@ -249,8 +251,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         float
         """
         _checks.check_same_index(X=X, y=y, sample_weight=sample_weight)
-        outcome = _votes.outcomes_of(_votes.vote_rows(X, self._models(), []), self._models(), y)
-        _votes.refuse_first(np.isnan(outcome), "votes have no outcome")
+        rows = _votes.vote_rows(X, self._models(), [])
+        outcome = _votes.outcomes_of(rows, self._models(), y)
+        _votes.refuse_first(np.isnan(outcome), "votes have no outcome", rows.index)
         right = self.predict(X) == outcome
         weights = _checks.check_weights(sample_weight, pd.RangeIndex(len(right)))
         return float(np.average(right, weights=weights))

@@ -102,6 +102,17 @@ def _warn_of_zeros(table, cost):
         )
 
 
+def _warn_of_constants(models, fixed):
+    """Warn of costs that do not vary beside others that do."""
+    if fixed.any() and not fixed.all():
+        name = plain(models[int(np.argmax(fixed))])
+        warn(
+            f"{fixed.sum()} of {len(fixed)} models, such as {name!r}, have one cost on all items, "
+            "which is taken as known exactly; costs of others vary. If it is no list price, rare "
+            "dear answers may be missing from the sample, and verdicts on such models may be wrong."
+        )
+
+
 def costs_of(table, confidence_level, unrelated=False):
     """`Costs` of a table of costs; `unrelated` models as on different items, if asked."""
     by_topic = pair_table(table, unrelated)
@@ -113,6 +124,7 @@ def costs_of(table, confidence_level, unrelated=False):
     price = present.min(axis=0, initial=np.inf)
     fixed = np.nanmax(table.scores, axis=0) - price <= table.rounding
     fixed &= np.sum(table.n_answers > 0, axis=0) > 1
+    _warn_of_constants(table.models, fixed)
     mean, own = np.where(fixed, price, mean), np.where(fixed, 0.0, own)
     own_df, influence = np.where(fixed, np.inf, own_df), np.where(fixed, 0.0, influence)
     either = fixed[:, None] | fixed

@@ -171,7 +171,8 @@ def tradeoff(
     Warns
     -----
     UserWarning
-        If rows or models have no cost, or some of a model's costs are 0; and as in `leaderboard`.
+        If rows or models have no cost, some of a model's costs are 0, or one model has the same
+        cost on all items and another has not; and as in `leaderboard`.
 
     Notes
     -----
@@ -188,12 +189,20 @@ def tradeoff(
 
     The mean is what one pays, also where few items make up most of it, and t intervals of such
     means miss on one side. Intervals of costs take the skewness off and allow for one more cost
-    like the largest (`skbench.stats.frontier.skewed_ends`). That holds the level up to a standard
-    deviation of 1 of the logarithms (the costliest of 50 items at some 10 times the median); at
-    1.5 (30 times) two models are misjudged in up to .07 of samples.
+    like the largest (`skbench.stats.frontier.skewed_ends`). For lognormal costs that holds the
+    level up to a standard deviation of 1 of the logarithms (the costliest of 50 items at some 10
+    times the median); at 1.5 (30 times) two models are misjudged in up to .07 of samples.
+
+    It does not hold where dear items are rare, whatever the standard deviation: a sample without
+    one looks cheap. Against a model whose costs hardly vary, a better one of the same mean cost
+    dominates falsely about as often as a sample has no dear item, ``(1 - p)^n``: with costs of 5
+    or 10 in place of 1 in .07 of samples of 50 at ``p = .05``, in .34 to .36 at ``p = .02``, and in
+    .005 of samples of 100 at ``p = .05`` (benchmarks/tradeoff.py). Each cost interval, at its level
+    of .975, covers .93 to .95 with 6 to 10 items or 5 clusters of lognormal costs.
 
     A model whose cost is the same on all of its items has a list price, taken as known exactly;
-    models of one price are told apart by the score alone.
+    models of one price are told apart by the score alone. Costs of answers that are alike by chance
+    look the same, so a warning says so where costs of other models vary.
 
     When not to use it: for costs per run rather than per item (a fixed fee); where costs are
     missing because answers failed or ran out of time.

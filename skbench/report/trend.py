@@ -92,7 +92,7 @@ def _found(rows, order, **settings):
     except ValueError as error:
         if rows.columns.get("model") != order:
             raise
-        text = str(error).replace(" order=[", f" model={order!r} order=[")
+        text = str(error).replace(" order=,", f" model={order!r} order=,")
         raise ValueError(text) from error
 
 

@@ -54,7 +54,8 @@ def test_models_called_a_and_b_are_names():
 
 @pytest.mark.parametrize("judge", [None, "j"])
 @pytest.mark.parametrize(("a", "b", "y", "other"), [
-    (0, 1, [1.0, 0.0, 0.5], ["model_a", "model_b", "tie"]), ("b", "a", ["a", "b", "tie"], [1, 0, 0.5])
+    (0, 1, [1.0, 0.0, 0.5], ["model_a", "model_b", "tie"]),
+    ("0", "1", ["1.0", "0.0", "0.5"], ["model_a", "model_b", "tie"]), ("b", "a", ["a", "b", "tie"], [1, 0, 0.5])
 ])  # fmt: skip
 def test_a_winner_that_may_be_a_name_or_an_outcome_is_refused(judge, a, b, y, other):
     table = pd.DataFrame({"model_a": [a] * 3, "model_b": [b] * 3, "j": y})
@@ -206,7 +207,8 @@ def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_vote
     [
         ({"judge": None}, {}, "no verdict in 'judge', the first in row 0"),
         ({"judge": "zoe"}, {}, "verdict of 'judge' in row 0 is 'zoe'"),
-        ({"y": np.nan}, {}, "no outcome"),
+        ({"y": np.nan}, {}, "people decide some votes"),
+        ({"judge": 0.513}, {}, "threshold of 0.5"),
         ({}, {"ties": "davidson"}, "davidson"),
         ({}, {"judge": "verdict"}, "'verdict'"),
     ],
@@ -215,6 +217,14 @@ def test_refused_with_a_judge(votes, change, settings, words):
     table = votes.rename(columns={"judge": "_"}).assign(judge=votes["y"]).assign(**change)
     with pytest.raises(ValueError, match=words):
         BradleyTerry(**{"judge": "judge"} | settings).fit(table, table["y"])
+
+
+def test_ties_alone_and_rows_by_their_labels(votes):
+    with pytest.raises(ValueError, match="All votes are ties"):
+        BradleyTerry().fit(votes, np.full(len(votes), 0.5))
+    table = votes.set_axis(np.arange(1, len(votes) + 1))
+    with pytest.raises(ValueError, match="the first in row 4"):
+        BradleyTerry().fit(table, table["y"].where(table.index != 4))
 
 
 def test_position_and_length_are_told_from_the_models():

@@ -102,8 +102,9 @@ def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form,
     write("1.1", "1.8", "1.9", "1.10")
     result = run(path, "--order", "since")
     assert result.exit_code == 1 and "text" in result.stderr
-    remedy = shlex.split(result.stderr.split("for example ")[1].strip().removesuffix("."))
-    found = parsed(path, *remedy)["trend"]
+    assert ("--model since --order" in result.stderr) == (models != "own")
+    order = result.stderr.split("they are: ")[1].strip().removesuffix(".").replace(", ", ",")
+    found = parsed(path, "--order", order, *["--model", "since"] * (models != "own"))["trend"]
     np.testing.assert_allclose(found[0]["value"], find_trend(rows).estimate.value[0])
     wrong = run(path, "--order", "sinc")
     assert wrong.exit_code == 1 and "Did you mean 'since'?" in wrong.stderr

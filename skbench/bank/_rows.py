@@ -7,7 +7,6 @@ import pandas as pd
 
 from skbench._checks import (
     check_named,
-    floats,
     of_one_type,
     plain,
     refuse_unhashable,
@@ -37,14 +36,16 @@ def read_rows(bank, X, model, topic, item):
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
     if CHANCE in frame.columns:
-        probability = floats(CHANCE, frame[CHANCE])
+        chances = frame[CHANCE]
+        probability = pd.to_numeric(chances.astype(object), errors="coerce").to_numpy(dtype=float)
         odd = ~((probability > 0) & (probability <= 1))
         if odd.any():
             at = int(np.argmax(odd))
-            what = "blank" if np.isnan(probability[at]) else f"{probability[at]:g}"
+            value = "blank" if pd.isna(chances.iloc[at]) else repr(plain(chances.iloc[at]))
             raise ValueError(
-                f"{CHANCE} must lie above 0 and be at most 1, but in row {at} it is {what}. Take "
-                "the chances from choose_items, or drop the column if all items were as likely."
+                f"{CHANCE} must be numeric, above 0 and at most 1, but is {value} in row {at}, of "
+                f"item {plain(frame[item].iloc[at])!r}. Write the chances as they were, such as "
+                "0.25 for 25%, or drop the column if all items were as likely."
             )
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)

@@ -67,6 +67,8 @@ def outcomes_of(rows, models, y, what="winner"):
     """What the first model got in each vote; nan where that is blank."""
     y = _checks.one_column("y", y)
     _checks.refuse_unhashable("y", y)
+    if len(y) == len(rows):
+        y = pd.Series(np.asarray(y, dtype=object), rows.index)
     return vote_outcomes(y, *(rows[model] for model in models), what=what)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed
+from skbench._checks import listed, plain
 from skbench._numbers import number
 from skbench._undecided import Undecided
 from skbench.comparison import extremes
@@ -15,7 +15,7 @@ from skbench.items.roles import find_roles, may_be
 from skbench.readers.loading import load_table
 from skbench.report import reading, tables
 from skbench.report.labeled_rows import as_event, as_one_word
-from skbench.report.terminal import say
+from skbench.report.terminal import DataError, say
 from skbench.stats.intervals.classification import equality_p_value
 from skbench.summaries import group_metrics
 
@@ -44,6 +44,12 @@ def _summary(table, metric, columns, positive):
         n, names = len(table) - len(rows), listed([truth, prediction, *by])
         say(f"{n} of {len(table)} rows have a blank in {names}: left out")
     y_true, y_pred = rows[truth], rows[prediction]
+    if metric == "auc" and (odd := pd.to_numeric(y_pred, errors="coerce").isna()).any():
+        at = odd.idxmax()
+        raise DataError(
+            f"auc needs numbers in {prediction!r}, but row {at + 1} has {plain(y_pred[at])!r}. "
+            "Write numbers such as 0.25, or 25, without a sign of percent or unit."
+        )
     labels = y_true if metric == "auc" else pd.concat([y_true, y_pred])
     pos_label = _positive(labels.drop_duplicates(), positive)
     return group_metrics(y_true, y_pred, rows[by], metric, pos_label=pos_label)

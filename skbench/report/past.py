@@ -125,7 +125,8 @@ def read_bank(paths, file, by=None, roles=None, new=(), rows=None):
             raise DataError(one_line(text)) from error
         same = _named(bank.models_, new, "--bank")
         return bank.without(same) if same else bank
-    roles = {name: value for name, value in (roles or {}).items() if name in _READING}
+    known = _READING if rows is not None else (*_READING, "models")
+    roles = {name: value for name, value in (roles or {}).items() if name in known}
     # Each path by itself: one may have a column per model and another a row per answer.
     parts = [_read_past(path, by, roles, rows, name_it=len(paths) > 1) for path in paths]
     past = pd.concat(parts, ignore_index=True)
@@ -145,8 +146,12 @@ def _read_past(path, by, roles, new_rows, name_it):
     try:
         rows = reading.read(path, by, roles)
     except ValueError as error:
-        # Commands are not offered: their options would be for the new results, too.
         text = error.text if isinstance(error, Undecided) else error
+        if isinstance(error, Undecided) and new_rows is None:
+            raise Undecided(f"--past: {text}", error.choices) from error
+        if isinstance(error, Undecided):
+            # Commands are not offered: their options would be for the new results, too.
+            text = f"{text} Or write the past as one row per model and item, with its score."
         raise DataError(one_line(f"--past: {text}")) from error
     for note in rows.notes:
         say(f"past: {note}")

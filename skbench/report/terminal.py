@@ -37,6 +37,7 @@ _SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|pi
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
+_OF_ONE_FILE = ("arena", "judge", "metrics")  # commands that read no folders
 
 
 class DataError(click.ClickException):
@@ -57,7 +58,7 @@ class DataError(click.ClickException):
 def command_with(name=None, **options):
     """The command that was called, or another on the same files, with these options too.
 
-    None where it has no such option.
+    None where it has no such option, or reads no folders.
     """
     context = click.get_current_context()
     command = context.command
@@ -79,6 +80,8 @@ def command_with(name=None, **options):
             continue  # models, which other commands do not name
         value = context.params[param.name]
         several = value if isinstance(value, (tuple, list)) else [value]
+        if name in _OF_ONE_FILE and any(one and Path(one).is_dir() for one in several):
+            return None
         words += [str(one) for one in several if one is not None]
     for param in given:
         words += as_typed(param, context.params[param.name])

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from skbench import BradleyTerry
 from skbench.report.arena import arena
+from skbench.report.items import items
 
 
 @pytest.fixture
@@ -226,3 +227,12 @@ def test_models_that_nobody_beat_are_named(votes, tmp_path):
     assert "top (never beaten)" in notes and "top (never beaten)" in document["remarks"][0]
     printed = run(table, tmp_path / "v.csv")
     assert printed.stdout.startswith("top (unknown)") and "invalid value" not in printed.stderr
+
+
+def test_a_folder_of_votes_is_not_offered_to_a_command_that_reads_one_file(tmp_path):
+    vote = '{"model_1": "a", "model_2": "b", "winner": "model_1"}\n'
+    (tmp_path / "votes.jsonl").write_text(vote * 3)
+    told = CliRunner().invoke(items, [str(tmp_path)])
+    assert told.exit_code == 1 and "vote" in told.stderr and "skbench arena" not in told.stderr
+    told = CliRunner().invoke(items, [str(tmp_path / "votes.jsonl")])
+    assert "skbench arena" in told.stderr

@@ -177,3 +177,10 @@ def test_other_forms(file, tmp_path):
     assert len(result.stdout.splitlines()) == 3 and picture.stat().st_size > 1000
     two = ["--metric", "f1", "--metric", "tpr"]
     assert run(file, "--by", "sex", "--plot", picture, *two).exit_code == 2
+
+
+def test_percents_as_text_are_no_scores(rows, path):
+    table = rows.assign(y_prob=[f"{10 * i % 100}%" for i in range(len(rows))])
+    table.to_csv(path, index=False)
+    result = run(path, "--metric", "auc", "--by", "sex")
+    assert result.exit_code == 1 and "'y_prob', but row 1 has '0%'" in result.stderr

@@ -303,3 +303,14 @@ def test_past_by_topic_or_in_one_file_is_the_same(answers, tmp_path):
         rows.to_csv(parts[-1], index=False)
     whole = parsed(estimate, tmp_path / "new.csv", "--past", tmp_path / "past.csv")
     assert parsed(estimate, tmp_path / "new.csv", *parts)["groups"] == whole["groups"]
+
+
+def test_a_wide_past_to_plan_by_is_read_by_the_command_that_is_told(tmp_path):
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(0, 2, (60, 5)), columns=[f"m{i}" for i in range(5)])
+    wide.assign(item=[f"q{i}" for i in range(60)]).to_csv(tmp_path / "wide.csv", index=False)
+    asked = "--past", tmp_path / "wide.csv", "--choose", 20, "--output", tmp_path / "asked.csv"
+    told = run(plan, *asked)
+    assert told.exit_code == 1 and "--models 'm*'" in told.stderr
+    assert run(plan, *asked, "--models", "m*").exit_code == 0
+    assert len(pd.read_csv(tmp_path / "asked.csv")) == 20

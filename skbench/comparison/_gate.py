@@ -117,13 +117,13 @@ def gate(
 
     The worst topic is that of joint draws: with a bank of its posterior, else of `MixedModel`
     fitted to the topics of both models (4000 draws, always the same). The interval is that of the
-    lowest score of all topics, so no correction for their number is due. At 0.95, a candidate whose
-    worst topic is at the floor failed in at most 3.8% of gates of sixteen settings, some with
-    topics that share the lowest score. A topic whose own mean is below the floor rules out a pass,
-    except with a bank; so does one of which the candidate answered no item. A pass is still no
-    proof for a topic of few items, since its draws are shrunk toward the others: one of five items
-    at 0.5, among five of 100 items at 0.9, passed a floor of 0.7 in 14.5% of gates; one of ten
-    items in 7%.
+    lowest score of all topics, so no correction for their number is due; it also holds that of the
+    mean of the lowest topics, of as many as may be equal. At 0.95, a candidate whose worst topic is
+    at the floor failed in at most 3.8% of gates of sixteen settings, some with topics that share
+    the lowest score. A topic whose own mean is below the floor rules out a pass, except with a
+    bank; so does one of which the candidate answered no item. A pass is still no proof for a topic
+    of few items, since its draws are shrunk toward the others: one of five items at 0.5, among five
+    of 100 items at 0.9, passed a floor of 0.7 in 14.5% of gates; one of ten items in 7%.
 
     `power` is the probability that this gate, with this number of such items, fails a candidate
     that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.

@@ -1,6 +1,8 @@
 """The floor of a gate: how low the score of the candidate's worst topic may be."""
 
 import warnings
+from bisect import bisect
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,6 +13,7 @@ from skbench._warnings import warn
 from skbench.comparison.extremes import extremes
 from skbench.containers import Draws
 from skbench.groups import MixedModel
+from skbench.stats.intervals.posterior import equality_p_value
 from skbench.summaries import summarize_items
 
 _N_DRAWS = 4000
@@ -25,14 +28,33 @@ def worst_of_items(table, floor, level):
     new = table.scores[:, 0]
     with np.errstate(invalid="ignore"):
         own = table.group_sums(np.nan_to_num(new)) / table.group_sums(np.isfinite(new) * 1.0)
-    return extremes(_draws_of_table(table), confidence_level=level), pd.Series(own, table.groups)
+    return _cautious(_draws_of_table(table), level), pd.Series(own, table.groups)
 
 
 def worst_of_bank(posterior, candidate, floor, bounds, level):
     """The same, of a `Posterior` by topic."""
     _check_floor(floor, len(posterior.groups), bounds)
     values = posterior.draws[:, posterior.models.get_loc(candidate)]
-    return extremes(Draws(values, posterior.groups, "posterior"), confidence_level=level)
+    return _cautious(Draws(values, posterior.groups, "posterior"), level)
+
+
+def _cautious(draws, level):
+    """`extremes`, the interval of the worst wide enough for topics that share the lowest score.
+
+    It also holds that of the mean of the lowest topics, of as many as may be equal.
+    """
+    found, values = extremes(draws, confidence_level=level), draws.values
+    order = np.argsort(values.mean(axis=0), kind="stable")
+
+    def differ(k):
+        return equality_p_value(values[:, order[:k]]) <= 1 - level
+
+    k = 1 + bisect(range(2, order.size + 1), False, key=differ)
+    shared = values[:, np.sort(order[:k])].mean(axis=1, keepdims=True)
+    high = Draws(shared, draws.labels[0][:1], draws.kind).interval(level).high[0]
+    is_worst = np.asarray(found.estimate.labels == "worst")
+    high = np.where(is_worst, np.maximum(found.estimate.high, high), found.estimate.high)
+    return replace(found, estimate=replace(found.estimate, high=high))
 
 
 def _check_floor(floor, n_topics, bounds):

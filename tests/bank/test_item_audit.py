@@ -121,7 +121,7 @@ MATRICES = "arc_challenge gsm ifeval legalbench mmlu mrpc sst2".split()
 @pytest.mark.slow
 def test_reversed_keys_in_real_matrices(data_folder):
     """Keys of a twentieth of the items turned around: found, and hardly any others."""
-    least = {"gsm": 0.9, "ifeval": 0.75, "mmlu": 0.4, "arc_challenge": 0.35, "legalbench": 0.25}
+    least = {"gsm": 0.9, "ifeval": 0.75, "mmlu": 0.4, "arc_challenge": 0.35, "legalbench": 0.2}
     tables = {
         name: pd.read_csv(data_folder / f"item_matrix_{name}.csv.gz").drop(columns="item")
         for name in MATRICES

@@ -72,8 +72,9 @@ def item_rest_correlation(scores, counted=None):
         rest = (total - np.where(mine, own, 0.0)) / (n - mine)
         rest = centered(np.where(known, rest, np.nan))[0]
         scale = np.sqrt(np.sum(rest**2, axis=1) * np.sum(own**2, axis=1))
-        tiny = (1e-12 * np.nanmax(np.abs(scores), initial=0)) ** 2 * scores.shape[1]
-        found = np.where(scale > tiny, np.sum(rest * own, axis=1) / scale, 0.0)
+        found = np.sum(rest * own, axis=1) / scale
+    tiny = (1e-12 * np.nanmax(np.abs(scores), initial=0)) ** 2 * scores.shape[1]
+    found = np.where(np.sum(rest**2, axis=1) > tiny, found, 0.0)  # else but for rounding
     varied = np.ptp(np.where(known, own, 0.0), axis=1) > np.sqrt(tiny)
     return np.where(varied, np.clip(found, -1, 1), np.nan)
 

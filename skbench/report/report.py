@@ -110,12 +110,22 @@ def _read(paths, by, roles, missing, cost, features):
     rows = unfolded(rows)
     items = rows.items
     if cost is not None:
-        reading.check_cost(cost, rows)
+        _check_one_model_a_row(rows.columns["score"])
+        reading.check_cost(cost, items)
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = range(len(items))
     rows = reading.named_after(rows, paths[0])
     return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
+
+
+def _check_one_model_a_row(score):
+    """Refuse a cost where a row holds the scores of several models, each a column."""
+    if isinstance(score, list) and len(score) > 1:
+        raise DataError(
+            f"a row of a file with a column per model, such as {score[0]!r}, has one cost, which "
+            "belongs to no model. Write one row per answer of a model, with its own cost."
+        )
 
 
 def _write(findings, about, verdicts, form, html, summary):

@@ -7,6 +7,9 @@ dominated models that are found. Beside `tradeoff` stand the same verdicts by t 
 differences (Bonferroni for all pairs), and by marginal t intervals that do not overlap, each at 95%
 or all of them together.
 
+Below them rare dear items: the better of two models costs 1, or sometimes more, the other the same
+on average with hardly any spread. The shares of false verdicts and of samples without a dear item.
+
     python benchmarks/tradeoff.py [n_simulations]
 """
 
@@ -99,13 +102,41 @@ def study(scores, costs, sigma, options, n_simulations, seed=0):
     return wrong / n_simulations, found / n_simulations
 
 
+RARE = [(50, 0.05, 5), (50, 0.05, 10), (50, 0.02, 5), (50, 0.02, 10), (100, 0.05, 5)]
+
+
+def rare_items(n, p, dear, rng):
+    """Whether the better model dominates falsely, and whether it has no dear item."""
+    is_dear = rng.random(n) < p
+    cost = np.column_stack([np.where(is_dear, dear, 1.0), np.full(n, 1 + p * (dear - 1))])
+    cost *= np.exp(0.1 * rng.normal(size=(n, 2)) - 0.005)
+    items, models = np.indices(cost.shape)
+    columns = {"model": models, "item": items, "cost": cost}
+    columns["score"] = rng.random((n, 2)) < [0.95, 0.2]
+    rows = pd.DataFrame({name: x.ravel() for name, x in columns.items()}).astype({"score": float})
+    return tradeoff(rows).dominates.any(), not is_dear.any()
+
+
 def main(n_simulations=500):
-    """Print the table."""
+    """Print the tables."""
     print(f"{'':48}wrong: tradeoff, paired, marginal, together    found: the same")
     for name, (scores, costs, sigma, options) in SETTINGS.items():
         wrong, found = study(scores, costs, sigma, options, n_simulations)
         cells = [f"{x:7.3f}" for x in (*wrong, *found)]
         print(f"{name:48}{''.join(cells[:4])}     {''.join(cells[4:])}", flush=True)
+    for n, p, dear in [
+        (50, 0.05, 5),
+        (50, 0.05, 10),
+        (50, 0.02, 5),
+        (50, 0.02, 10),
+        (100, 0.05, 5),
+    ]:
+        rng = np.random.default_rng(0)
+        wrong, none = np.mean([rare_items(n, p, dear, rng) for _ in range(n_simulations)], axis=0)
+        print(
+            f"{n} items, {dear} in place of 1 with p = {p}: {wrong:.3f}, without one {none:.3f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

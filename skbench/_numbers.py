@@ -37,7 +37,9 @@ def number(value, form):
         return ""
     if math.isnan(value):
         return "unknown"
-    return f"{value:{_without_minus_zero(form)}}" if math.isfinite(value) else "infinite"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    return f"{value:{_without_minus_zero(form)}}"
 
 
 def _without_minus_zero(form):

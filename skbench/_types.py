@@ -116,6 +116,7 @@ class ReadOptions(TypedDict, total=False):
     models: Sequence[str] | None
     filter: str | None
     skip_bad_lines: bool
+    version: str | None
     n_jobs: int | None
 
 

@@ -13,7 +13,7 @@ from skbench._checks import (
     require_columns,
 )
 from skbench._warnings import warn
-from skbench.items.rows import CHANCE, as_frame, collected
+from skbench.items.rows import CHANCE, as_frame, chances_of, collected
 
 
 class NewRows(NamedTuple):
@@ -36,16 +36,15 @@ def read_rows(bank, X, model, topic, item):
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
     if CHANCE in frame.columns:
-        chances = frame[CHANCE]
-        probability = pd.to_numeric(chances.astype(object), errors="coerce").to_numpy(dtype=float)
+        probability = chances_of(frame[CHANCE])
         odd = ~((probability > 0) & (probability <= 1))
         if odd.any():
             at = int(np.argmax(odd))
-            value = "blank" if pd.isna(chances.iloc[at]) else repr(plain(chances.iloc[at]))
+            blank = np.isnan(probability[at])
             raise ValueError(
-                f"{CHANCE} must be numeric, above 0 and at most 1, but is {value} in row {at}, of "
-                f"item {plain(frame[item].iloc[at])!r}. Write the chances as they were, such as "
-                "0.25 for 25%, or drop the column if all items were as likely."
+                f"{CHANCE} must be numeric, above 0 and at most 1, but in row {at} it is "
+                f"{'blank' if blank else repr(plain(frame[CHANCE].iloc[at]))}. Write the chance of "
+                "being asked in every row, or leave the column out if all items were as likely."
             )
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)

@@ -42,6 +42,7 @@ class Evidence(NamedTuple):
     item_verdicts: pd.DataFrame | None
     remarks: tuple
     worst: Extremes | None  # of the candidate's topics, if a floor is asked for
+    own_means: pd.Series | None = None  # of its items by topic, likewise; None with a bank
 
 
 def of_items(items, pair, columns, by, missing, goal, settings, rate):
@@ -56,6 +57,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
     if found["skewed"].any():
         warn(f"{pair[0]!r} and {pair[1]!r} {SKEWED}.")
     reach = table.range_of_differences
+    worst = (None, None) if floor is None else worst_of_items(topics, floor, level)
     return Evidence(
         whole=found,
         by_topic=None if topics.groups is None else _compared(topics, level),
@@ -66,7 +68,8 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
         method=found["method"],
         item_verdicts=_item_verdicts(table, shared, rate),
         remarks=tuple(_remarks(found, table, shared, delta, margin, relative)),
-        worst=None if floor is None else worst_of_items(topics, floor, level),
+        worst=worst[0],
+        own_means=worst[1],
     )
 
 

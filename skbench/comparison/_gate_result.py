@@ -68,6 +68,8 @@ class GateResult:
         The floor for the worst topic.
     worst : Extremes or None
         Worst and best topic of the candidate, if a floor was given.
+    own_means : Series or None
+        Means of the candidate's own items by topic, if a floor was given and no bank.
     """
 
     verdict: str
@@ -90,6 +92,7 @@ class GateResult:
     remarks: tuple = field(default=())
     floor: float | None = None
     worst: Extremes | None = None
+    own_means: pd.Series | None = None
 
     @property
     def expected_flips(self) -> float:
@@ -126,10 +129,13 @@ class GateResult:
         place = {"fail": "is below", "pass": "is not below", "undecided": "may be below"}
         chance = self.worst.worst_probability
         likely = likely_in_words(chance.set_axis([_text(label) for label in chance.index]))
+        verdict, own = verdict_on_worst(self.worst, self.own_means, self.floor), self.own_means
+        alone = verdict == "undecided" and self.worst.to_frame().loc["worst", "low"] >= self.floor
+        so = f": the items of {_text(own.idxmin())} have {self._number(own.min())}" if alone else ""
         return [
             f"The worst topic of {self.candidate}, most likely {likely}{value} "
             f"({100 * self.confidence_level:.4g}% interval {low} to {high}), and "
-            f"{place[verdict_on_worst(self.worst, self.floor)]} {self.floor:.4g}."
+            f"{place[verdict]} {self.floor:.4g}{so}."
         ]
 
     def _number(self, value, sign=""):
@@ -162,7 +168,7 @@ class GateResult:
             for label, p in self.worst.worst_probability.items()
         ]
         ends = self.worst.to_frame().loc["worst", list(_ENDS)].astype(float).to_dict()
-        verdict = verdict_on_worst(self.worst, self.floor)
+        verdict = verdict_on_worst(self.worst, self.own_means, self.floor)
         return {"floor": self.floor, **ends, "verdict": verdict, "topics": topics}
 
     def _worse_topics(self):
@@ -198,7 +204,7 @@ class GateResult:
     def to_frame(self) -> pd.DataFrame:
         """One row: verdict, difference, low, high, margin, power, items_needed and more."""
         row = asdict(self) | {"score_baseline": self.scores[0], "score_candidate": self.scores[1]}
-        for name in ("scores", "topics", "item_verdicts", "remarks", "floor", "worst"):
+        for name in ("scores", "topics", "item_verdicts", "remarks", "floor", "worst", "own_means"):
             row.pop(name)
         return pd.DataFrame([row])
 

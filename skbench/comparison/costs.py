@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 
 from skbench._checks import plain, require_columns
 from skbench._warnings import warn
@@ -30,7 +31,7 @@ def cost_table(items, cost, *, model, **names):
     frame = as_frame(items)
     require_columns(frame.collect_schema().names(), [cost, model])
     if not frame.collect_schema()[cost].is_numeric():
-        raise ValueError(f"{cost!r} holds no numbers. Write costs as numbers, all in one unit.")
+        _refuse_text(frame, cost, model, names["item"])
     frame = with_score(frame, cost)
     absent = nw.col(SCORE).is_null() | nw.col(SCORE).is_nan()
     flags = frame.select(
@@ -40,9 +41,12 @@ def cost_table(items, cost, *, model, **names):
     )
     n_absent, n_odd, n_rows = collected(flags).iloc[0]
     if n_odd:
+        values = collected(frame.select(SCORE))[SCORE]
+        first = np.argmax((values < 0) | (values == np.inf))
         raise ValueError(
-            f"{n_odd:.0f} of {n_rows:.0f} values of {cost!r} are negative or infinite. Leave costs "
-            "that are not known blank. Change the sign of what is better where it is more."
+            f"{n_odd:.0f} of {n_rows:.0f} values of {cost!r} are negative or infinite, such as "
+            f"{_cell(frame, first, cost, model, names['item'])}. Leave costs that are not known "
+            "blank. Change the sign of what is better where it is more."
         )
     if n_absent == n_rows:
         raise ValueError(f"No row has a {cost!r}. Name another column of costs.")
@@ -53,8 +57,36 @@ def cost_table(items, cost, *, model, **names):
         )
     rows = nw.to_native(frame.filter(~absent).drop(SCORE))
     table = score_table(rows, model=model, score=cost, bounds=(-np.inf, np.inf), **names)
+    if not np.nan_to_num(table.scores).any():
+        raise ValueError(
+            f"All values of {cost!r} are 0, as of costs that nobody recorded: there is nothing to "
+            "weigh scores against. Name another column of costs."
+        )
     _warn_of_zeros(table, cost)
     return table
+
+
+def _refuse_text(frame, cost, model, item):
+    """Name the first cell that is no number."""
+    values = collected(frame.select(cost))[cost]
+    bad = values.notna() & pd.to_numeric(values, errors="coerce").isna()
+    if not bad.any():
+        raise ValueError(f"{cost!r} holds numbers as text. Convert it, as by astype(float).")
+    raise ValueError(
+        f"{cost!r} must hold numbers, but has {_cell(frame, np.argmax(bad), cost, model, item)}. "
+        "Write costs in one unit, without currency and separators of thousands, and leave those "
+        "that are not known blank."
+    )
+
+
+def _cell(frame, row, cost, model, item):
+    """A cost and where it stands, in words."""
+    names = list(dict.fromkeys([model, item, cost]))
+    found = collected(frame.select(names)).iloc[row]
+    return (
+        f"{plain(found[cost])!r} in row {row} (model {plain(found[model])!r}, item "
+        f"{plain(found[item])!r})"
+    )
 
 
 def _warn_of_zeros(table, cost):
@@ -70,6 +102,17 @@ def _warn_of_zeros(table, cost):
         )
 
 
+def _warn_of_constants(models, fixed):
+    """Warn of costs that do not vary beside others that do."""
+    if fixed.any() and not fixed.all():
+        name = plain(models[int(np.argmax(fixed))])
+        warn(
+            f"{fixed.sum()} of {len(fixed)} models, such as {name!r}, have one cost on all items, "
+            "which is taken as known exactly; costs of others vary. If it is no list price, rare "
+            "dear answers may be missing from the sample, and verdicts on such models may be wrong."
+        )
+
+
 def costs_of(table, confidence_level, unrelated=False):
     """`Costs` of a table of costs; `unrelated` models as on different items, if asked."""
     by_topic = pair_table(table, unrelated)
@@ -81,6 +124,7 @@ def costs_of(table, confidence_level, unrelated=False):
     price = present.min(axis=0, initial=np.inf)
     fixed = np.nanmax(table.scores, axis=0) - price <= table.rounding
     fixed &= np.sum(table.n_answers > 0, axis=0) > 1
+    _warn_of_constants(table.models, fixed)
     mean, own = np.where(fixed, price, mean), np.where(fixed, 0.0, own)
     own_df, influence = np.where(fixed, np.inf, own_df), np.where(fixed, 0.0, influence)
     either = fixed[:, None] | fixed

@@ -31,8 +31,9 @@ class Tradeoff:
         Mean score and mean cost per item, the best score first. The two intervals of a model hold
         together with probability `confidence_level`, those of several models need not.
     dominates : ndarray of bool of shape (n_models, n_models)
-        Entry (j, k): model `j` has the better score and the lower cost than model `k`. All entries
-        that are True are right together with probability `confidence_level`.
+        Entry (j, k): model `j` has the better score and the lower cost than model `k`, or the same
+        where both costs are known exactly. All entries that are True are right together with
+        probability `confidence_level`.
     confidence_level : float
         Level of both statements.
     greater_is_better : bool
@@ -94,11 +95,11 @@ class Tradeoff:
         units = ["" if name in ("score", "cost") else f"{name}: " for name in names]
         for name, row in dominated.head(_MOST_TOLD).iterrows():
             other = table.loc[[row["dominated_by"]]].iloc[0]
-            mine, its = ((number(x["score"], form), cost_in_words(x["cost"])) for x in (row, other))
+            its, mine = (number(x["score"], form) for x in (other, row))
             told.append(
                 f"{plain(name)} is dominated by {plain(row['dominated_by'])}, which has a better "
-                f"score ({units[0]}{its[0]} against {mine[0]}) and a lower cost "
-                f"({units[1]}{its[1]} against {mine[1]})."
+                f"score ({units[0]}{its} against {mine}) and "
+                f"{_costs_in_words(other['cost'], row['cost'], units[1])}."
             )
         if len(dominated) > _MOST_TOLD:
             told.append(f"{len(dominated) - _MOST_TOLD} more models are dominated.")
@@ -164,32 +165,44 @@ def tradeoff(
     Raises
     ------
     ValueError
-        If score and cost are one column, a cost is negative, or no row has one; and as in
-        `leaderboard`.
+        If score and cost are one column, a cost is negative or no number, all are 0, or no row has
+        one; and as in `leaderboard`.
 
     Warns
     -----
     UserWarning
-        If rows or models have no cost, or some of a model's costs are 0; and as in `leaderboard`.
+        If rows or models have no cost, some of a model's costs are 0, or one model has the same
+        cost on all items and another has not; and as in `leaderboard`.
 
     Notes
     -----
-    Model b dominates model a if it has the better score and the lower mean cost. Both are tested
-    on the differences of paired items, each at the Bonferroni level of all ``M (M - 1) / 2`` pairs:
-    scores as in `leaderboard`, costs as below. An intersection-union test needs no correction for
-    two quantities. Verdicts are all right together with probability `confidence_level`. Of six
-    simulated models on 100 items, one on the true frontier is called dominated in .00 to .02 of
-    simulations, by paired t intervals in up to .08; .36 to .39 of dominated models are found, by
-    marginal intervals that hold together .03 to .07 (benchmarks/tradeoff.py).
+    Model b dominates model a if it has the better score and the lower mean cost; where both costs
+    are known exactly (list prices), the same cost will do: better in one and not worse in the other
+    is the usual definition of a frontier, and estimates cannot show that two costs are equal. Both
+    are tested on the differences of paired items, each at the Bonferroni level of all
+    ``M (M - 1) / 2`` pairs: scores as in `leaderboard`, costs as below. An intersection-union test
+    needs no correction for two quantities. Verdicts are all right together with probability
+    `confidence_level`. Of six simulated models on 100 items, one on the true frontier is called
+    dominated in .00 to .02 of simulations, by paired t intervals in up to .08; .36 to .39 of
+    dominated models are found, by marginal intervals that hold together .03 to .07
+    (benchmarks/tradeoff.py).
 
     The mean is what one pays, also where few items make up most of it, and t intervals of such
     means miss on one side. Intervals of costs take the skewness off and allow for one more cost
-    like the largest (`skbench.stats.frontier.skewed_ends`). That holds the level up to a standard
-    deviation of 1 of the logarithms (the costliest of 50 items at some 10 times the median); at
-    1.5 (30 times) two models are misjudged in up to .07 of samples.
+    like the largest (`skbench.stats.frontier.skewed_ends`). For lognormal costs that holds the
+    level up to a standard deviation of 1 of the logarithms (the costliest of 50 items at some 10
+    times the median); at 1.5 (30 times) two models are misjudged in up to .07 of samples.
+
+    It does not hold where dear items are rare, whatever the standard deviation: a sample without
+    one looks cheap. Against a model whose costs hardly vary, a better one of the same mean cost
+    dominates falsely about as often as a sample has no dear item, ``(1 - p)^n``: with costs of 5
+    or 10 in place of 1 in .07 of samples of 50 at ``p = .05``, in .34 to .36 at ``p = .02``, and in
+    .005 of samples of 100 at ``p = .05`` (benchmarks/tradeoff.py). Each cost interval, at its level
+    of .975, covers .93 to .95 with 6 to 10 items or 5 clusters of lognormal costs.
 
     A model whose cost is the same on all of its items has a list price, taken as known exactly;
-    models of one price are told apart by the score alone.
+    models of one price are told apart by the score alone. Costs of answers that are alike by chance
+    look the same, so a warning says so where costs of other models vary.
 
     When not to use it: for costs per run rather than per item (a fixed fee); where costs are
     missing because answers failed or ran out of time.
@@ -287,3 +300,14 @@ def _remarks(labels, unknown, fixed, cost):
 def cost_in_words(value):
     """A cost to three figures."""
     return number(value, ",.0f" if value >= 1000 else ".3g")
+
+
+def _costs_in_words(low, high, unit):
+    """A cost that is lower than another, or the same, with as many figures as tell them apart."""
+    if low == high:
+        return f"the same cost ({unit}{cost_in_words(low)})"
+    ends = [cost_in_words(low), cost_in_words(high)]
+    for figures in range(4, 18):
+        if ends[0] == ends[1]:
+            ends = [number(x, f",.{figures}g") for x in (low, high)]
+    return f"a lower cost ({unit}{ends[0]} against {ends[1]})"

@@ -238,13 +238,18 @@ def warn_of_chances(frame, by=()):
 
 
 def _with_chances_as_numbers(rows):
-    """Rows with their chances as floats: null where blank, -1 where they are no number."""
+    """Rows with their chances as floats, as `chances_of` tells them."""
     if rows.collect_schema()[CHANCE].is_numeric():
         chance = nw.col(CHANCE).cast(nw.Float64)
         return rows.with_columns(nw.when(chance.is_finite()).then(chance).alias(_NUMBER))
     table = collected(rows.unique() if isinstance(rows, nw.LazyFrame) else rows)
-    chance = table[CHANCE].astype(object).map(_as_chance, na_action="ignore")
-    return nw.from_native(table.assign(**{_NUMBER: pd.to_numeric(chance, errors="coerce")}))
+    return nw.from_native(table.assign(**{_NUMBER: chances_of(table[CHANCE])}))
+
+
+def chances_of(values):
+    """A column of chances as floats: nan where blank, -1 where they are no number."""
+    numbers = values.astype(object).map(_as_chance, na_action="ignore")
+    return pd.to_numeric(numbers, errors="coerce").to_numpy(dtype=float)
 
 
 def _as_chance(value):

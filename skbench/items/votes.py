@@ -95,6 +95,7 @@ def vote_outcomes(winner, model_a, model_b, what="winner"):
     # Code -1, of a missing one, takes what stands last.
     by_side = np.array([*(_outcome_of_word(word, of_sides) for word in words), np.nan])[codes]
     names, model_a, model_b = map(_texts, (winner, model_a, model_b))
+    names = _as_models(names, {*model_a, *model_b})
     cases = blank, names == model_a, names == model_b, by_side == 0.5
     by_name = np.select(cases, [np.nan, 1.0, 0.0, 0.5], np.nan)
     unread = [np.isnan(outcome) & ~blank for outcome in (by_name, by_side)]
@@ -147,6 +148,13 @@ def _texts(names):
     codes, words = pd.factorize(np.asarray(names, dtype=object))
     texts = [str(int(w) if isinstance(w, float) and w.is_integer() else w) for w in words]
     return np.array([*texts, None], dtype=object)[codes]
+
+
+def _as_models(names, models):
+    """Names as the models' are written: "1.0", in a column with blanks, may be model "1"."""
+    whole = {name: name[:-2] for name in {*names} if name is not None and name.endswith(".0")}
+    whole = {name: short for name, short in whole.items() if short in models and name not in models}
+    return np.array([whole.get(name, name) for name in names], dtype=object)
 
 
 def _outcome_of_word(word, of_sides):

@@ -31,7 +31,8 @@ def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, 
     if len(y) < FEWEST_LABELS:
         raise ValueError(f"{name!r} judged {len(y)} of the labeled rows, which is too few.")
     row = {"n_labels": len(y), "agreement": np.mean(y == verdict)}
-    row |= beyond_chance(y, verdict, level, codes, confidence_level, rng)
+    words = isinstance(labels[-1], str)
+    row |= beyond_chance(y, verdict, level, codes, confidence_level, rng, words)
     truth, said = positive(y, labels, event), positive(verdict, labels, event)
     for what, value in (("tpr", 1), ("tnr", 0)):
         found = (np.nan,) * 3
@@ -39,7 +40,7 @@ def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, 
             here = truth == value
             found = share(said[here] == value, codes[here], confidence_level)
         row |= named(what, *found)
-    target = truth if truth is not None else None if isinstance(labels[-1], str) else y
+    target = truth if truth is not None else None if words else y
     if target is None or not np.isfinite(score).all():
         unknown = (np.nan,) * 3
         return row | named("bias", *unknown) | named("calibration", *unknown)
@@ -47,11 +48,17 @@ def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, 
     return row | named("calibration", *_calibration(score, target, codes, confidence_level, rng))
 
 
-def beyond_chance(y, verdict, level, codes, confidence_level, rng):
-    """Kappa and alpha of two raters with their ends; of many values alpha alone, by intervals."""
+def beyond_chance(y, verdict, level, codes, confidence_level, rng, words=False):
+    """Kappa and alpha of two raters with their ends; of many values alpha alone.
+
+    That of numbers is by intervals. Positions of words have none: theirs is nominal, without ends.
+    """
     row, values = {}, np.unique(np.r_[y, verdict])
     if values.size > MOST_LABELS:
-        found = _interval_alpha(y, verdict, codes, confidence_level)
+        if words:
+            found = _nominal_alpha(y, verdict) if level == "nominal" else np.nan, np.nan, np.nan
+        else:
+            found = _interval_alpha(y, verdict, codes, confidence_level)
         return named("kappa", np.nan, np.nan, np.nan) | named("alpha", *found)
     tables = _tables(y, verdict, values, codes)
     for what, units in (("kappa", None), ("alpha", len(y))):
@@ -146,6 +153,14 @@ def _slope(y, score):
     return np.mean((y - y.mean()) * (score - score.mean())) / spread if spread > 0 else np.nan
 
 
+def _nominal_alpha(y, verdict):
+    """Krippendorff's alpha of two columns of labels, however many there are."""
+    both = np.r_[y, verdict]
+    counts = np.unique(both, return_counts=True)[1]
+    expected = (both.size**2 - np.sum(counts**2)) / both.size / (both.size - 1)
+    return 1 - np.mean(y != verdict) / expected
+
+
 def _interval_alpha(y, score, codes, confidence_level):
     """Krippendorff's alpha of two columns of numbers, with its ends by leaving out clusters."""
     middle = (y.mean() + score.mean()) / 2
@@ -183,10 +198,11 @@ def _jackknife_interval(value, left_out, confidence_level):
 def errors(truth, y, votes, verdicts, labels):
     """Errors given the human label: verdicts less their mean over rows of that label."""
     said = verdicts if votes[next(iter(votes))] is None else votes
-    if said is verdicts and isinstance(labels[-1], str):  # words without an event: right or not
+    words = said is verdicts and isinstance(labels[-1], str)
+    if words:  # without an event: right or not
         said = {name: np.where(np.isnan(v), np.nan, v == y) for name, v in verdicts.items()}
     frame = pd.DataFrame({name: v.astype(float) for name, v in said.items()})
-    if np.unique(truth).size > MOST_LABELS:
+    if np.unique(truth).size > MOST_LABELS and not words:
         return np.column_stack([_residual(truth, frame[name].to_numpy()) for name in frame])
     return (frame - frame.groupby(truth).transform("mean")).to_numpy()
 

@@ -44,7 +44,7 @@ def asked_again(
     if previous is not None:
         pair = ([x[judge], x[previous]] for x in (labels, scores))
         y = labels[human] if human is not None else np.full(len(rows), np.nan)
-        changes = _changes(*pair, y, level, codes, confidence_level, rng)
+        changes = _changes(*pair, y, level, codes, confidence_level, rng, bool(words))
         found["changes"] = pd.Series(changes, name=previous)
     if repeats:
         of_all = np.column_stack([scores[name] for name in own])
@@ -74,7 +74,7 @@ def _refuse_no_verdicts(said, known, name, judge, words):
         )
 
 
-def _changes(labels, scores, y, level, codes, confidence_level, rng):
+def _changes(labels, scores, y, level, codes, confidence_level, rng, words):
     """What a version of a judge says otherwise than an earlier one, by labels and scores of both.
 
     `y` has the labels of people, nan where there is none.
@@ -95,13 +95,15 @@ def _changes(labels, scores, y, level, codes, confidence_level, rng):
     changed = now[both] != before[both]
     found |= _figures.named("flips", *_figures.share(changed, of_both, confidence_level))
     found["flips_by_noise"] = np.nan
-    found |= _figures.beyond_chance(before[both], now[both], level, of_both, confidence_level, rng)
+    found |= _figures.beyond_chance(
+        before[both], now[both], level, of_both, confidence_level, rng, words
+    )
     shift = (scores[0][both], scores[1][both], of_both)
     found |= _tested("bias_change", *shift, confidence_level)
     there = both & np.isfinite(y)
     own = np.unique(codes[there], return_inverse=True)[1]
     values = np.unique(np.r_[now[both], before[both], y[there]])
-    graded = level != "nominal" or values.size > _figures.MOST_LABELS
+    graded = level != "nominal" or (values.size > _figures.MOST_LABELS and not words)
     errors = [np.abs(x - y)[there] if graded else (x != y)[there] * 1.0 for x in labels]
     found["n_labels"] = int(there.sum())
     found["error_now"], found["error_before"] = (

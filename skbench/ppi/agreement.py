@@ -177,8 +177,9 @@ def judge_agreement(
     Notes
     -----
     By judge, over the rows that both labeled: Cohen's kappa and Krippendorff's alpha
-    (Dirichlet posterior, `skbench.stats.agreement`); TPR and TNR, the shares of people's
-    yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
+    (Dirichlet posterior, `skbench.stats.agreement`; of more than ten values alpha alone, by
+    intervals and a jackknife, of words nominal and without ends); TPR and TNR, the shares of
+    people's yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
     paired proportions, else t); calibration, the slope of people's labels on its scores. With
     clusters, each rests on the number of rows that they are worth. Simulated coverage at level
     .95 with 30, 100 and 400 labels: at least .93 (test_every_interval_covers).

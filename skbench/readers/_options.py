@@ -14,3 +14,4 @@ class Options(NamedTuple):
     models: Any = None
     filter: str | None = None
     skip_bad_lines: bool = False
+    version: str | None = None  # column that tells versions of one model apart

@@ -188,7 +188,8 @@ def read_with_notes(
     format : str, default=None
         As in `skbench.read_items`.
     **options
-        Other arguments of `skbench.read_items`.
+        Other arguments of `skbench.read_items`; and `version`, the column of a table that tells
+        versions of a model apart where no column of models does: text stays as it is written.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from skbench._checks import listed
-from skbench.items.roles import ROLES, column_like, columns_of, field, normal
+from skbench.items.roles import ROLES, check_exist, column_like, columns_of, field, normal
 from skbench.items.totals import check_totals
 from skbench.readers._exact import below_each_other, exact_labels
 from skbench.readers._found import ItemRows, item_key, topic_columns
@@ -45,6 +45,7 @@ def tables_items(files, options, bad, notes):
     if len(parts) > 1:
         rows, roles, said = _one_below_the_other(files, parts)
     notes += said
+    rows = _with_version_for_model(rows, roles, notes, options.version)
     if "model" not in rows:
         notes.append("no model column: all rows taken as one model (model=)")
     if "item" not in rows and not parts[0].of_groups:
@@ -220,6 +221,19 @@ def _same_items(keys, frames):
         own = tuple(frame["item"]) if "item" in frame else len(frame)
         items.setdefault(key, set()).add(own)
     return all(len(found) == 1 for found in items.values())
+
+
+def _with_version_for_model(rows, roles, notes, version):
+    """Where no column tells models apart, versions are the models."""
+    if version not in (None, "version"):
+        check_exist([version], rows.columns, "order=")
+    several = "model" in rows and rows["model"].nunique() > 1
+    usual = "model" in rows and version in columns_of("version", rows)  # see `_with_versions`
+    if version not in rows or several or usual:
+        return rows
+    roles["model"] = [version]
+    notes.append(f"model: column {version!r}")
+    return rows.assign(model=exact_labels(rows[version]))
 
 
 def _with_versions(rows, roles, notes):

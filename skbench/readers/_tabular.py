@@ -42,7 +42,7 @@ def read_part(path, options, bad):
             "models= describes a wide file, model= and score= a long one. Pass one or the other."
         )
     try:
-        return _part(path, named, models, bad)
+        return _part(path, named, models, bad, options.version)
     except ValueError as error:
         if str(path) in str(error):
             raise
@@ -52,11 +52,14 @@ def read_part(path, options, bad):
         raise ValueError(f"{error} {where}") from error
 
 
-def _part(path, named, models, bad):
+def _part(path, named, models, bad, version):
     def refuse(row, reason):
         bad.refuse(path, f"row {row + 1}", reason)
 
-    table, notes = load_categories(path, lambda columns: _label_columns(columns, named), bad)
+    def labels(columns):
+        return [*_label_columns(columns, named), *[name for name in columns if name == version]]
+
+    table, notes = load_categories(path, labels, bad, version)
     columns = None if models is not None else group_columns(table, named, notes, refuse)
     if columns is not None:
         rows, roles = _of_groups(without_categories(table), columns, named, notes)
@@ -67,7 +70,7 @@ def _part(path, named, models, bad):
             notes.append(f"not taken for models: {listed(others)} (models= names all models)")
     else:
         roles, said = find_roles(table.columns, named)
-        rows = _with_standard_names(table, roles)
+        rows = _with_standard_names(table, roles, version)
         rows["score"] = as_numbers(rows["score"], roles["score"][0], notes, refuse)
         for name in columns_of("status", table.columns.difference(taken(roles))):
             rows["score"] = of_finished(rows["score"], table[name], notes)
@@ -134,8 +137,11 @@ def taken(roles):
     return {name for names in roles.values() for name in names}
 
 
-def _with_standard_names(table, roles):
-    """Columns in a role under its name and in front; impostors get a suffix."""
+def _with_standard_names(table, roles, kept=None):
+    """Columns in a role under its name and in front; impostors get a suffix.
+
+    A column that is `kept` has its own name, too.
+    """
     played = {role: names[0] for role, names in roles.items() if len(names) == 1}
     for name in roles.get("topic", []):
         if name not in played.values() and name in played:
@@ -143,7 +149,8 @@ def _with_standard_names(table, roles):
                 f"Column {name!r} cannot be of the topic while {played[name]!r} is the {name}. "
                 "Rename it in the file."
             )
-    others = table.drop(columns=list(played.values()))
+    gone = [name for name in played.values() if name != kept or name in ROLES]
+    others = table.drop(columns=gone)
     impostors = [name for name in ROLES if name not in roles.get("topic", [])]
     others = others.rename(columns={name: f"{name}_in_file" for name in impostors})
     order = [role for role in ("model", "topic", "item", "score", "cluster") if role in played]

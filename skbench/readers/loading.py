@@ -50,8 +50,11 @@ def load_table(path, label_columns, bad=None):
     return without_categories(table), notes
 
 
-def load_categories(path, label_columns, bad=None):
-    """The same, with labels that are text as categories: checks of their codes are quick."""
+def load_categories(path, label_columns, bad=None, version=None):
+    """The same, with labels that are text as categories: checks of their codes are quick.
+
+    Versions that are no text may be numbers.
+    """
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
@@ -69,6 +72,8 @@ def load_categories(path, label_columns, bad=None):
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     for name in set(label_columns(frame.columns)).intersection(frame.columns):
+        if name == version and frame[name].dtype.kind == "f":
+            continue
         frame[name] = exact_labels(frame[name])
         if _is_text(frame[name]):
             categories = pd.Categorical.from_codes(*pd.factorize(frame[name]))

@@ -133,7 +133,9 @@ def _document(card, biases):
 
 
 def _ends(value, low, high):
-    return "unknown" if np.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
+    if np.isnan(value):
+        return "unknown"
+    return f"{value:z.2f}" + ("" if np.isnan(low) else f" ({low:z.2f} to {high:z.2f})")
 
 
 def _on_estimates(card, rows):

@@ -33,7 +33,8 @@ class Findings:
     """Estimates per group, ranking and pairs of models, and what to beware of.
 
     `groups` are rows of `tables.group_rows`, with the probability of being a model's worst topic;
-    `extremes` are of models with enough topics, None where none has; `size` counts models, topics
+    `extremes` are of models with enough topics, None where none has, `worst_chances` the same
+    probability by topics of the past, if there is one; `size` counts models, topics
     and items (0 without a column of them), and scores; `doubts` are about what was read: units,
     columns, names; `items` are the answers (model, topics, item, score), or None where nothing
     identifies items.
@@ -51,6 +52,7 @@ class Findings:
     items: pd.DataFrame | None = None
     tradeoff: Tradeoff | None = None
     extremes: Estimate | None = None
+    worst_chances: pd.DataFrame | None = None
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -100,6 +102,7 @@ def find(
         direct, estimate, draws = _estimates(summary, seed, past, by, confidence_level)
         direct, estimate = (reading.within_scores(e, known_range) for e in (direct, estimate))
         worst = _extremes(draws, known_range, confidence_level)
+        chances = _chances(worst)
         ranked = _ranking(items, columns, known_range, missing, unrelated, past)
         board, traded = ranked(confidence_level), None
         if cost is not None:
@@ -109,7 +112,8 @@ def find(
     units = units_in_doubt(items)
     beware = [units, *_beware(summary, board, unrelated, past), *told]
     return Findings(
-        groups=_group_rows(summary, direct, estimate, by, worst),
+        groups=_group_rows(summary, direct, estimate, by, chances),
+        worst_chances=chances,
         estimate=estimate,
         board=board,
         comparison=board.comparison,
@@ -129,13 +133,19 @@ def find(
     )
 
 
-def _group_rows(summary, direct, estimate, by, worst):
+def _chances(worst):
+    """One row per model and topic with its probability of being the worst; None for None."""
+    if worst is None:
+        return None
+    return tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
+
+
+def _group_rows(summary, direct, estimate, by, chances):
     """One row per group, with its probability of being the worst of its model."""
     groups = tables.group_rows(summary, direct, estimate, by)
-    if worst is None:
+    if chances is None:
         return groups.assign(worst_probability=np.nan)
-    chance = tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
-    return groups.merge(chance, "left")
+    return groups.merge(chances, "left")
 
 
 def _ranking(items, columns, known_range, missing, unrelated, past):

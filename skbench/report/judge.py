@@ -49,8 +49,9 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
     again = [name for name, given in again.items() if given is not None]
     if columns["human"] is None and not again:
         raise click.UsageError("Missing option '--human'.")
-    if bounds is not None and (card or again):
-        raise click.UsageError(f"--bounds has no meaning with {['--card', *again][-1]}.")
+    for name, given in (("--bounds", bounds), ("--by", columns["by"])):
+        if given and (card or again):
+            raise click.UsageError(f"{name} has no meaning with {['--card', *again][-1]}.")
     if not (card or again) and first is not None:
         raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):

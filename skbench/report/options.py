@@ -73,12 +73,20 @@ class Share(click.ParamType):
 def in_unit(share, known_range, option, is_score=False):
     """A difference of scores, or a score, in their unit, which is refused where none can be so.
 
-    One in percent, of scores from 0 to 100, is in points.
+    One in percent, of scores from 0 to 100, is in points; where scores may have other ends, or
+    none are known, what it is a share of is in doubt.
     """
-    if share is None or known_range is None:
-        return share
+    value, of_percent = share, known_range == (0.0, 100.0)
+    if isinstance(share, Percent):
+        if not of_percent and known_range != (0.0, 1.0):
+            raise DataError(
+                f"{option} {100 * share:g}%: scores are not known to run from 0 to 1, or from 0 to "
+                f"100. Write {option} in their unit, such as {100 * share:g} points of 100."
+            )
+        value = 100 * share if of_percent else share
+    if value is None or known_range is None:
+        return value
     low, high = known_range
-    value = 100 * share if isinstance(share, Percent) and known_range == (0.0, 100.0) else share
     if not (low <= value <= high if is_score else abs(value) <= high - low):
         raise DataError(
             f"{option} {value:g}: scores are from {low:g} to {high:g}. Give {option} in their unit."

@@ -23,6 +23,7 @@ from skbench.report.terminal import DataError, in_one_line, say
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 _POSITIVE = Share(0)
+_SHARES = (0.0, 1.0)
 _SIGNED = Share(-1, 1, closed=True)
 
 
@@ -91,6 +92,10 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     with in_one_line():
         if file is None:
             head, rows = _assumed(guesses, repeats or 1)
+            if isinstance(effect, Percent):  # shares have no spread above a half
+                effect = in_unit(
+                    effect, _SHARES if (guesses["std"] or 0) <= 0.5 else None, "--effect"
+                )
         else:
             head, rows, unit = _measured(file, a, b, options, repeats)
             effect = _in_unit(effect, unit)

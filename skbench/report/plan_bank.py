@@ -5,6 +5,7 @@ import click
 from skbench._files import write_whole
 from skbench.items.rows import CHANCE
 from skbench.report.formats import quoted, show
+from skbench.report.options import in_unit
 from skbench.report.past import read_bank
 from skbench.report.table import Column, Table
 from skbench.report.terminal import in_one_line, say, working
@@ -28,6 +29,7 @@ def plan_with_bank(paths, file, roles, half_width, choose, chances, output, seed
 
     with in_one_line():
         bank = read_bank(paths, file, roles=roles)
+        half_width = in_unit(half_width, (0.0, 1.0) if bank.binary_ else None, "--half-width")
         with working("trying it on earlier models"):
             how = {"confidence_level": level, "random_state": seed}
             needed = {name: items_needed(bank, half_width, name, **how) for name in _LEVELS}

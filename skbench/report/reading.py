@@ -379,8 +379,14 @@ def _names_in(text):
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def check_cost(cost, items):
+def check_cost(cost, rows):
     """Refuse a name that is no column of costs; without a name, say which may be meant."""
+    items, models = rows.items, rows.columns["score"]
+    if isinstance(models, list) and len(models) > 1:
+        raise DataError(
+            f"a row of a file with a column per model, such as {models[0]!r}, has one cost, which "
+            "belongs to no model. Write one row per answer of a model, with its own cost."
+        )
     free = items[other_columns(items)]
     if cost and len(free.columns):
         return check_exist([cost], free, "cost=")

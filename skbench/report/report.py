@@ -110,7 +110,7 @@ def _read(paths, by, roles, missing, cost, features):
     rows = unfolded(rows)
     items = rows.items
     if cost is not None:
-        reading.check_cost(cost, items)
+        reading.check_cost(cost, rows)
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = range(len(items))

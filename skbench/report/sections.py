@@ -243,11 +243,11 @@ def worst_sentences(findings, most=None):
         f"{tables.promise(findings.extremes)}; in brackets the probability of each topic of being "
         "the worst"
     )
-    rows, groups = extreme_rows(findings), findings.groups
+    rows, chances = extreme_rows(findings), findings.worst_chances
     worst = rows[rows["extreme"] == "worst"]
-    form = score_form(groups["direct"])
+    form = score_form(findings.groups["direct"])
     for row in worst.iloc[:most].itertuples():
-        own = groups[groups["model"] == row.model].set_index("topic")["worst_probability"]
+        own = chances[chances["model"] == row.model].set_index("topic")["worst_probability"]
         low, high = (number(x, form) for x in (row.low, row.high))
         yield (
             f"{row.model}: its worst topic is between {low} and {high}, and is "

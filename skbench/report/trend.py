@@ -48,8 +48,7 @@ def trend(file, order, by, same_scale, bounds, confidence_level, missing, plot, 
     unless --same-scale says that they mean the same.
     """
     with in_one_line():
-        from skbench import trend as find_trend
-
+        roles["version"] = "version" if order is None or "," in order else order
         rows, columns = reading.read_models(file, by, roles, missing)
         order = _order(rows, order)
         if not same_scale:
@@ -57,7 +56,7 @@ def trend(file, order, by, same_scale, bounds, confidence_level, missing, plot, 
         known_range = reading.score_range(rows, bounds)
         settings = {"confidence_level": confidence_level, "bounds": known_range}
         with working("estimating"):
-            found = find_trend(rows.items, order, missing=missing, **settings, **columns)
+            found = _found(rows, order, missing=missing, **settings, **columns)
         if plot is not None:
             from skbench.plot import TrendDisplay
 
@@ -82,6 +81,19 @@ def trend(file, order, by, same_scale, bounds, confidence_level, missing, plot, 
             )
         table = _table(found, _topic_columns(topics))
         show_estimates(form, table, found.estimate, "topics", topics, **known, models=versions)
+
+
+def _found(rows, order, **settings):
+    """The trend; where versions are the models, a list of them needs their column."""
+    from skbench import trend as find_trend
+
+    try:
+        return find_trend(rows.items, order, **settings)
+    except ValueError as error:
+        if rows.columns.get("model") != order:
+            raise
+        text = str(error).replace(" order=,", f" model={order!r} order=,")
+        raise ValueError(text) from error
 
 
 def _order(rows, asked):

@@ -24,7 +24,8 @@ def test_by_hand():
     expected = [0.7 / 3, 2 / 3, 1.3 / 3, (0.2 / 0.6 + 0.2 / 0.8 + 0.5) / 3]
     np.testing.assert_allclose(table["value"], expected)
     half = extremes(BY_HAND, confidence_level=0.5).to_frame()[["low", "high"]]
-    np.testing.assert_allclose(half, [[0.2, 0.25], [0.6, 0.7], [0.35, 0.5]])
+    # Law and math may be equal, with means .3, .3, .45; art and math, with .5, .5, .45; not all three.
+    np.testing.assert_allclose(half, [[0.2, 0.375], [0.475, 0.7], [0.1, 0.5]])
     alike = Draws([[0.2, 0.4, 0.3], [0.4, 0.2, 0.3], [0.3, 0.3, 0.3]], TOPICS, "posterior")
     ends = extremes(alike).to_frame()[["low", "high"]]  # all may be equal, with a mean of 0.3
     np.testing.assert_allclose(ends, [[0.2, 0.3], [0.3, 0.4], [0, 0.2]])
@@ -57,19 +58,24 @@ def test_sets_are_those_of_their_groups_alone():
     np.testing.assert_allclose(chances, 1)
 
 
-def test_intervals_hold_where_groups_are_equal():
-    """40 models with their own accuracy, the same on all of their twelve topics."""
+@pytest.mark.parametrize(("easy", "held"), [(0, 3), (1, 1), (6, 3)])
+def test_intervals_hold_where_groups_are_equal(easy, held):
+    """40 models with their own accuracy, the same on all of their twelve topics but easy ones.
+
+    A single easy topic is the best alone, and shrunk: the worst is the one that topics share.
+    """
     rng = np.random.default_rng(0)
-    truth = rng.beta(6, 3, (40, 1))
+    truth = np.repeat(rng.beta(6, 3, (40, 1)), 12, axis=1)
+    truth[:, :easy] += 0.8 * (1 - truth[:, :easy])
     models = [f"m{i:02d}" for i in range(40)]
     labels = pd.MultiIndex.from_product([models, range(12)], names=["model", "topic"])
-    right = rng.binomial(20, truth, (40, 12)).ravel()
+    right = rng.binomial(20, truth).ravel()
     settings = {"n": [20] * 480, "sampling": Sampling("binomial")}
     fitted = MixedModel().fit(labels.to_frame(), right / 20, **settings)
     ends = extremes(fitted.sample(1000, random_state=0), by="model").to_frame()[["low", "high"]]
     low, high = ends.to_numpy().reshape(40, 3, 2).T
-    truth = np.c_[truth, truth, 0 * truth].T
-    assert ((low <= truth) & (truth <= high)).mean(axis=1).min() >= 0.9
+    truth = np.array([truth.min(axis=1), truth.max(axis=1), np.ptp(truth, axis=1)])
+    assert ((low <= truth) & (truth <= high)).mean(axis=1)[:held].min() >= 0.9
 
 
 def test_ratio_of_nothing_is_not_known():

@@ -58,6 +58,20 @@ def test_names_and_columns_of_topics_change_nothing(rows):
     assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "a / 5"
 
 
+def test_no_floor_is_passed_above_the_mean_of_a_topic():
+    """Draws shrink a topic of five items, three of them right, to others of 100."""
+    topics = {"small": (5, 3)} | {f"t{k}": (100, 88 + k) for k in range(5)}
+    rows = pd.concat(
+        pd.DataFrame({"topic": name, "item": range(n), "score": (np.arange(n) < right) * 1.0})
+        for name, (n, right) in topics.items()
+    )
+    rows = pd.concat([rows.assign(model="old"), rows.assign(model="new")])
+    result = gate(rows, "old", "new", 0.3, worst=0.7, by="topic")
+    assert result.verdict == result.worst_topic()["verdict"] == "undecided"
+    assert any("items of small have 0.6" in text for text in result.sentences())
+    assert gate(rows, "old", "new", 0.3, worst=0.6, by="topic").verdict == "pass"
+
+
 def test_difference_decides_too(rows):
     worse = rows.assign(score=rows["score"] * ((rows["model"] == "old") | (rows["item"] % 3 > 0)))
     result = gate(worse, "old", "new", 0.05, by="topic", worst=0.01)
@@ -133,12 +147,13 @@ def test_floors_without_meaning_are_refused(rows, options, told):
 def test_a_worst_topic_at_the_floor_rarely_decides():
     """Neither fails nor passes in more than 2.5% of sets; the floor is the true lowest accuracy.
 
-    Topics are equal in every second set.
+    Topics are equal in every second set, in half of these all but an easy one.
     """
     decided = []
     for seed in range(70):
         rng = np.random.default_rng(seed)
         both = 1 + rng.normal(0, 0.5 * (seed % 2), N_TOPICS) + np.array([[0.0], [0.3]])
+        both[:, 0] += 3 * (seed % 4 == 2)
         accuracy = 1 / (1 + np.exp(-both))
         rows = rows_of(rng, *accuracy, 30)
         result = gate(rows, "old", "new", 0.1, by="topic", worst=float(accuracy[1].min()))

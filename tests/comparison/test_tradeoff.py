@@ -34,6 +34,10 @@ def test_list_prices():
         assert table[name].to_dict() == PRICES
     told = " ".join(found.sentences())
     assert "3 of 4" in told and "old is dominated by mid" in told and "all models" in repr(found)
+    assert "the same cost (2)" in told and "lower cost" not in told
+    tiny_gap = make_rows().replace({"cost": {2.0: 4.000001, 1.0: 4.000002, 4.0: 4.0}})
+    told = " ".join(tradeoff(tiny_gap).sentences())
+    assert "a lower cost (4 against 4.000001)" in told
 
 
 @pytest.mark.parametrize("options", [{}, {"topics": "topic"}, {"cluster": "item"}])
@@ -84,8 +88,10 @@ def test_costs_that_are_not_there():
     rows.loc[
         rows["model"].eq("tiny") | (rows["item"] % 7 == 1) & rows["model"].ne("mid"), "cost"
     ] = np.nan
-    with pytest.warns(UserWarning, match="154 of 480 rows have no 'cost'"):
+    with pytest.warns(UserWarning) as told:
         found = tradeoff(rows)
+    told = [str(w.message) for w in told]
+    assert "154 of 480 rows have no 'cost'" in told[0] and "'old', have one cost" in told[1]
     table = found.to_frame()
     assert np.isnan(table.loc["tiny", "cost"]) and table.loc["tiny", "may_be_on_frontier"]
     assert not table.loc["tiny", "on_observed_frontier"] and "tiny" in found.remarks[0]
@@ -99,7 +105,9 @@ def test_zeros_beside_costs_are_told():
     with pytest.warns(UserWarning, match=r"1 of 4 models .* 'big' \(10 of 120\)"):
         tradeoff(rows)
     free = rows.assign(cost=rows["cost"].where(rows["model"] != "big", 0.0))
-    assert tradeoff(free).to_frame().loc["big", "cost_high"] == 0
+    with pytest.warns(UserWarning, match="'big', have one cost on all items"):
+        found = tradeoff(free)
+    assert found.to_frame().loc["big", "cost_high"] == 0
 
 
 def test_costs_apart_by_one_amount_on_all_items_are_not_sure():
@@ -125,10 +133,13 @@ def test_one_model_and_models_that_share_no_items():
     ("change", "options", "match"),
     [
         ({}, {"cost": "score"}, "both 'score'"),
-        ({"cost": -1.0}, {}, "480 of 480 values of 'cost' are negative"),
+        ({"cost": -1.0}, {}, "480 of 480 values of 'cost' are negative .* -1.0 in row 0 "),
+        ({"cost": 0.0}, {}, "All values of 'cost' are 0"),
         ({"cost": np.nan}, {}, "No row has a 'cost'"),
         ({"cost": np.inf}, {}, "480 .* negative or infinite"),
-        ({"cost": "$1"}, {}, "'cost' holds no numbers"),
+        ({"cost": "$1"}, {}, r"'\$1' in row 0 \(model 'big', item 0\).*currency"),
+        ({"cost": ["1"] * 7 + ["free"] + ["2"] * 472}, {}, r"'free' in row 7 .*blank"),
+        ({"cost": "1"}, {}, "numbers as text"),
         ({}, {"cost": "price"}, "price"),
     ],
 )
@@ -149,6 +160,7 @@ def of_tied_frontier(rng, size):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:3 of 6 models, such as 0, have one cost")
 @pytest.mark.parametrize("size", [1, 2])
 def test_frontiers_are_named_wrongly_in_a_twentieth_at_most(size):
     """All mean costs are equal, so nobody has a lower one; paired t tests err in .17 of samples."""

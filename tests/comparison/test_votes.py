@@ -54,7 +54,8 @@ def test_models_called_a_and_b_are_names():
 
 @pytest.mark.parametrize("judge", [None, "j"])
 @pytest.mark.parametrize(("a", "b", "y", "other"), [
-    (0, 1, [1.0, 0.0, 0.5], ["model_a", "model_b", "tie"]), ("b", "a", ["a", "b", "tie"], [1, 0, 0.5])
+    (0, 1, [1.0, 0.0, 0.5], ["model_a", "model_b", "tie"]),
+    ("0", "1", ["1.0", "0.0", "0.5"], ["model_a", "model_b", "tie"]), ("b", "a", ["a", "b", "tie"], [1, 0, 0.5])
 ])  # fmt: skip
 def test_a_winner_that_may_be_a_name_or_an_outcome_is_refused(judge, a, b, y, other):
     table = pd.DataFrame({"model_a": [a] * 3, "model_b": [b] * 3, "j": y})
@@ -321,6 +322,38 @@ def test_prediction_powered_intervals_cover_and_a_good_judge_narrows_them(name):
     assert np.sum(covered) / (150 * len(rating)) >= 0.93
     assert wrong <= binom.ppf(0.999, 150, 0.06)
     assert np.mean(widths) <= narrow
+
+
+RARELY_BIASED = {  # votes, people's, models, and in how many of its losses the judge favors one
+    "3 models": (10_000, 100, 3, 0.05),
+    "few votes": (3000, 60, 3, 0.2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No finite rating")
+@pytest.mark.parametrize("name", RARELY_BIASED)
+def test_a_judge_with_a_rare_bias(name):
+    """It repeats people otherwise, so that their votes show few disagreements or none."""
+    n_votes, n, n_models, bias = RARELY_BIASED[name]
+    rng, covered, wrong, widths = np.random.default_rng(0), [], 0, []
+    for _ in range(200):
+        table = make_votes(np.zeros(n_models), n_votes, rng)
+        favored = rng.random(n_votes) < bias
+        table["judge"] = table["y"].mask(favored & (table["model_a"] == 0), 1)
+        table["judge"] = table["judge"].mask(favored & (table["model_b"] == 0), 0)
+        people = table[:n]
+        model = BradleyTerry(judge="judge").fit(table, table["y"].where(table.index < n))
+        e, alone = (
+            x.estimate().to_frame().sort_index()
+            for x in (model, BradleyTerry().fit(people, people["y"]))
+        )
+        covered.append((e["low"] <= 0) & (e["high"] >= 0))
+        wrong += model.leaderboard().rank_sets.better.any()
+        widths.append(((e["high"] - e["low"]) / (alone["high"] - alone["low"])).mean())
+    assert np.mean(covered, axis=0).min() >= binom.ppf(0.01, 200, 0.95) / 200
+    assert wrong <= binom.ppf(0.999, 200, 0.06)
+    assert np.mean(widths) <= 0.7
 
 
 @pytest.mark.slow

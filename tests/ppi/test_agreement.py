@@ -84,6 +84,25 @@ def test_words_and_an_event():
     assert_allclose(about.corrected["value"].iloc[0], np.mean(human == "good"))
 
 
+def test_many_words_have_no_order():
+    rng = np.random.default_rng(8)
+    words = np.array([f"topic {i}" for i in range(12)])
+    human = rng.integers(0, 12, 120)
+    said = [np.where(rng.random(120) < 0.7, human, rng.integers(0, 12, 120)) for _ in range(2)]
+    found = []
+    for order in (words, rng.permutation(words)):
+        rows = pd.DataFrame({"human": order[human], "a": order[said[0]], "b": order[said[1]]})
+        card = judge_agreement(rows, judges=["a", "b"], random_state=0)
+        changes = judge_agreement(rows, judges="a", previous="b", random_state=0).changes
+        alpha = card.to_frame().loc["a", ["alpha", "alpha_low"]]
+        found.append(np.r_[alpha, card.effective_judges, changes.to_numpy(float)])
+    assert_allclose(found[1], found[0])
+    assert_allclose(alpha["alpha"], brute_alpha(np.column_stack([human, said[0]]), "nominal"))
+    assert_allclose(changes["alpha"], brute_alpha(np.column_stack(said), "nominal"))
+    assert_allclose(changes["error_before"], np.mean(human != said[1]))
+    assert np.isnan(judge_agreement(rows, judges="a", level="ordinal").to_frame().loc["a", "alpha"])
+
+
 def test_a_judge_that_said_nothing_of_words_and_nullable_columns():
     rows = pd.DataFrame({"human": ["yes", "no"] * 20, "j": ["yes", "no"] * 18 + ["no"] * 4})
     silent = rows.assign(k=rows["j"].where(np.arange(40) < 30))

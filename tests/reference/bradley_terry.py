@@ -66,7 +66,7 @@ def fit_with_judge(votes, n_models, power):
 
 def sandwich_with_judge(votes, n_models, p, power):
     """Its covariance without a small-sample factor, vote by vote and cluster by cluster."""
-    people = ~np.isnan(votes.outcome)
+    people, n = ~np.isnan(votes.outcome), np.sum(~np.isnan(votes.outcome))
     design = (np.eye(n_models)[votes.first] - np.eye(n_models)[votes.second])[:, 1:]
     design = np.hstack([design, votes.features])
     chances = 1 / (1 + np.exp(-design @ p))
@@ -77,6 +77,14 @@ def sandwich_with_judge(votes, n_models, p, power):
     parts[people] += (differences - differences.mean(axis=0)) / people.sum()
     clusters = np.unique(votes.cluster)
     sums = np.array([parts[votes.cluster == cluster].sum(axis=0) for cluster in clusters])
+    squares = sums.T @ sums
+    for model in range(n_models):  # one disagreement more of each
+        sign = (votes.first == model) * 1.0 - (votes.second == model)
+        seen = np.unique(votes.cluster[people & (sign != 0)])
+        for cluster in seen:
+            rows = people & (votes.cluster == cluster)
+            score = sign[rows] @ design[rows]
+            squares += (power / n) ** 2 * (1 - n / len(people)) * np.outer(score, score) / len(seen)
     weights = np.where(people, (1 - power) / people.sum(), 0) + power / len(people)
     bread = np.linalg.inv((design * (weights * chances * (1 - chances))[:, None]).T @ design)
-    return bread @ sums.T @ sums @ bread
+    return bread @ squares @ bread

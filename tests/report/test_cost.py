@@ -47,6 +47,14 @@ def test_cost_without_a_column_lists_some(file):
     assert out.exit_code == 1 and "Did you mean 'latency_ms'" in out.stderr
 
 
+@pytest.mark.parametrize("column", ["cost_a", ""])
+def test_cost_of_a_file_with_a_column_per_model_is_refused(written, column):
+    wide = pd.DataFrame({"item": range(9), "score_a": 1, "score_b": [0, 1, 1] * 3})
+    path = written(wide.assign(cost_a=0.1, cost_b=0.2))
+    out = run(report, path, "--models", "score_*", *(["--cost", column] if column else ["--cost"]))
+    assert out.exit_code == 1 and "one row per answer" in out.stderr
+
+
 def test_an_answer_that_is_not_there_has_no_cost(written):
     """Least of all that of another model."""
     rows = pd.DataFrame({"model": list("aaaaabbbb"), "item": [*range(5), *range(4)]})

@@ -105,6 +105,8 @@ def test_usage(written):
         (["--judge", "new"], "Missing option '--human'"),
         (["--judge", "new,more", "--previous", "old"], "goes with one --judge"),
         (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "with --previous"),
+        (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by has no meaning"),
+        (["--judge", "new", "--repeats", "more", "--by", "item"], "with --repeats"),
         (["--judge", "new", "--previous", "old", "--labels", "x", "--id", "item"], "--human"),
     ):
         result = run(path, *options)

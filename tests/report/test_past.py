@@ -1,5 +1,7 @@
 """--past and --bank: earlier models in every command, and refusals in words."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +120,15 @@ def test_report_says_what_the_past_was_worth(files, fitted, asked):
     text = " ".join(run(report, files / "new.csv", "--past", files / "logs").stdout.split())
     assert f"With 6 earlier models, 8 items per group are as good as {as_good:.0f}" in text
     assert parsed(report, files / "new.csv")["past"] is None
+
+
+def test_worst_topic_has_the_past_s_name_where_answers_have_none(files, asked, written):
+    named = run(report, files / "new.csv", "--past", files / "logs").stdout
+    bare = run(report, written(asked.drop(columns="topic")), "--past", files / "logs").stdout
+    told = [
+        re.findall(r"worst topic is between .*?\.\n", text, re.DOTALL) for text in (named, bare)
+    ]
+    assert told[0] == told[1] != []
 
 
 @pytest.mark.parametrize("by", [[], ["topic"]], ids=["items", "topics"])

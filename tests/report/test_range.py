@@ -10,7 +10,9 @@ from skbench.items.ranges import known_range
 from skbench.readers import read_with_notes
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
+from skbench.report.gate import gate
 from skbench.report.leaderboard import leaderboard
+from skbench.report.plan import plan
 from skbench.report.reading import score_range
 from skbench.report.report import report
 
@@ -104,3 +106,33 @@ def test_ranges_of_several_scores():
     assert known_range(["lm-eval"], ["acc", "exact_match"]) == (0, 1)
     assert known_range(["lm-eval"], ["acc", "bleu_max"]) is None
     assert known_range(["lm-eval", "table"], "acc") is None
+
+
+@pytest.mark.parametrize("option", ["--fail-under", "--margin", "--worst", "--effect"])
+def test_percent_of_scores_needs_a_known_range(table, option, written):
+    """99% is no 0.99 points of a hundred, nor 99 of scores that may have another end."""
+    rows = percentages()
+    both = [written(rows[rows["model"] == name], f"{name}.csv") for name in ("ada", "bob")]
+    by = ["--by", "topic"]
+    before = {
+        "--fail-under": (report, [table]),
+        "--margin": (gate, both),
+        "--worst": (gate, [*both, "--margin", 3, *by]),
+        "--effect": (plan, [table]),
+    }
+    command, given = before[option]
+    result = run(command, *given, option, "99%")
+    assert result.exit_code == 1 and f"{option} 99%: scores are not known" in result.stderr
+    if option != "--effect":
+        ends = ["--bounds", 0, 100]
+        found = [run(command, *given, option, x, *ends) for x in ("99%", 99)]
+        assert found[0].exit_code == found[1].exit_code != 1
+        assert found[0].stdout == found[1].stdout
+        result = run(command, *given, option, "99%", "--bounds", 0, 500)
+        assert result.exit_code == 1 and "scores are not known" in result.stderr
+
+
+def test_percent_of_a_spread_that_no_share_has_is_refused():
+    result = run(plan, "--std", 30, "--effect", "3%")
+    assert result.exit_code == 1 and "--effect 3%: scores are not known" in result.stderr
+    assert run(plan, "--std", 0.3, "--effect", "3%").exit_code == 0

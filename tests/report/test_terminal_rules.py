@@ -177,3 +177,4 @@ def test_nothing_is_minus_zero(form):
     assert number(-1e-9, ".3f") == "0.000"
     assert not number(-0.0, form).startswith("-")
     assert number(-0.5, ".1f") == "-0.5"
+    assert (number(-np.inf, form), number(np.inf, form)) == ("-infinite", "infinite")

@@ -75,6 +75,41 @@ def test_what_is_no_order_is_asked_with_words_that_work(rows, file, names):
     np.testing.assert_allclose(found["trend"][0]["value"], find_trend(rows).estimate.value[0])
 
 
+ANY = [("none", "csv", "date"), ("one", "parquet", "number"), ("own", "csv", "number")]
+
+
+@pytest.mark.parametrize(("models", "form", "kind"), ANY)
+def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form, kind):
+    """As in Python, with numbers and dates; 1.10 is not 1.1."""
+    names = {
+        "none": {},
+        "one": {"model": "ada"},
+        "own": {"model": rows["version"].map("m{}".format)},
+    }
+    bare, path = rows.drop(columns="version"), tmp_path / f"r.{form}"
+
+    def write(*values):
+        table = bare.assign(**names[models], since=rows["version"].map(dict(enumerate(values))))
+        table.to_csv(path, index=False) if form == "csv" else table.to_parquet(path, index=False)
+        return table
+
+    dates = "2024-01", "2024-03", "2025-01", "2025-07"
+    table = write(*(dates if kind == "date" else (1.8, 1.9, 2.0, 1.1)))
+    known = find_trend(table, "since").estimate.value
+    for more in ([], ["--cluster", "item", "--model", "since"]):
+        found = parsed(path, "--order", "since", *more)["trend"]
+        np.testing.assert_allclose([row["value"] for row in found], known)
+    write("1.1", "1.8", "1.9", "1.10")
+    result = run(path, "--order", "since")
+    assert result.exit_code == 1 and "text" in result.stderr
+    assert ("--model since --order" in result.stderr) == (models != "own")
+    order = result.stderr.split("they are: ")[1].strip().removesuffix(".").replace(", ", ",")
+    found = parsed(path, "--order", order, *["--model", "since"] * (models != "own"))["trend"]
+    np.testing.assert_allclose(found[0]["value"], find_trend(rows).estimate.value[0])
+    wrong = run(path, "--order", "sinc")
+    assert wrong.exit_code == 1 and "Did you mean 'since'?" in wrong.stderr
+
+
 def write_log(folder, model, judge, rows, template=None):
     options = {"model": judge, "template": template}
     scorer = {"name": "model_graded_qa", "options": {k: v for k, v in options.items() if v}}

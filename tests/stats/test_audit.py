@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binom
 
 from skbench.stats.item_response import audit
 
@@ -119,6 +120,31 @@ def test_false_discoveries_are_few():
         found, there = found + np.sum(flagged & turned), there + turned.sum()
     assert np.mean(false) <= 0.05 + 2 * np.std(false) / np.sqrt(60)
     assert found / there > 0.5
+
+
+def in_families(rng, n_families, size, same):
+    """Answers to 200 items; a version repeats its family's answer with this chance."""
+    p = expit(rng.normal(0, 1, n_families) + rng.normal(0.5, 1.2, (200, 1)))
+    base, p = rng.binomial(1, p).repeat(size, axis=1), p.repeat(size, axis=1)
+    return np.where(rng.random(p.shape) < same, base, rng.binomial(1, p)).astype(float)
+
+
+def test_few_families_flag_nothing():
+    x = in_families(np.random.default_rng(0), 3, 4, 0.9)
+    x[:10] = 1 - x[:10]
+    assert not audit.reversed_items(x).flagged.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_families, size, same", [(6, 4, 0.9), (5, 20, 0.8), (8, 5, 0.95)])
+def test_families_do_not_make_keys_wrong(n_families, size, same):
+    """Shares of data sets with a key called wrong, none being so; with all models counted .2-.5."""
+    rng = np.random.default_rng(0)
+    wrong = [
+        audit.reversed_items(in_families(rng, n_families, size, same)).flagged.any()
+        for _ in range(60)
+    ]
+    assert np.sum(wrong) <= binom.ppf(0.99, 60, 0.05)
 
 
 @pytest.mark.slow

@@ -6,16 +6,17 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import f, false_discovery_control, norm, t
 
-from skbench.stats.item_response.easiness import rasch_easiness
+from skbench.stats.item_response._families import centered, models_along, residual_correlation
 
-_MOST_COMPONENTS, _MODELS_EACH, _ITEMS_EACH = 5, 12, 50
+_MOST_COMPONENTS, _MODELS_EACH, _ITEMS_EACH = 5, 8, 50
 _ALIKE = 50  # items of much the same difficulty
 _FEWEST_ITEMS = 30  # of which the usual discrimination can be learned
-_FEWEST_MODELS = 8
+_FEWEST_MODELS = 8  # effective ones
+_UNSURE_MODELS = 20  # effective ones of families: how many there are is itself an estimate
 _USUAL_ITEMS = 50.0  # keyed rightly for sure, worth as many as this: the prior of the share
-_CLEARLY = 0.1  # p-value of an item's own discrimination
+_CLEARLY, _VERY_CLEARLY = 0.1, 0.02  # p-values of an item's own discrimination
 _LARGEST = 0.95  # correlation
-_LEAST_VARIANCE = 0.05  # of an answer: items that nearly all solve stay bounded
+_UNRELATED = 0.7  # effective models of all, below which there are families
 _ROUNDS = 4  # of items left out of the models' scores
 
 
@@ -34,14 +35,6 @@ class Reliability(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def _centered(scores):
-    """Scores less their item's mean, 0 where there is none."""
-    known = np.isfinite(scores)
-    n = known.sum(axis=1, keepdims=True)
-    mean = np.where(known, scores, 0.0).sum(axis=1, keepdims=True) / np.maximum(n, 1)
-    return np.where(known, scores - mean, 0.0), known
 
 
 def item_rest_correlation(scores, counted=None):
@@ -71,13 +64,13 @@ def item_rest_correlation(scores, counted=None):
     >>> item_rest_correlation(scores).round(2)
     array([ 0., 0., -1.,  nan])
     """
-    own, known = _centered(scores)
+    own, known = centered(scores)
     counted = np.ones(len(own), bool) if counted is None else counted
     total, n = own[counted].sum(axis=0), known[counted].sum(axis=0)
     mine = counted[:, None] & known
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = (total - np.where(mine, own, 0.0)) / (n - mine)
-        rest = _centered(np.where(known, rest, np.nan))[0]
+        rest = centered(np.where(known, rest, np.nan))[0]
         scale = np.sqrt(np.sum(rest**2, axis=1) * np.sum(own**2, axis=1))
         tiny = (1e-12 * np.nanmax(np.abs(scores), initial=0)) ** 2 * scores.shape[1]
         found = np.where(scale > tiny, np.sum(rest * own, axis=1) / scale, 0.0)
@@ -111,22 +104,8 @@ def effective_models(scores):
     >>> [round(effective_models(x)) for x in (alone, np.repeat(alone, 3, axis=1))]
     [8, 7]
     """
-    known = np.isfinite(scores)
-    ends = np.nanmin(scores), np.nanmax(scores)
-    if np.isin(scores[known], ends).all():  # right and wrong, in any unit
-        easiness, ability = rasch_easiness(np.where(known, scores > ends[0], np.nan))
-        p = expit(easiness[:, None] + ability - easiness.mean())
-        own = np.where(
-            known, ((scores > ends[0]) - p) / np.sqrt(p * (1 - p) + _LEAST_VARIANCE), 0.0
-        )
-    else:
-        own = _centered(scores)[0]
-        own -= np.where(known, own.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
-    m = own.shape[1]
-    both = known.T.astype(float) @ known
-    norm2 = np.sum(own**2, axis=0)
-    norm2 = np.where(norm2 > 0, norm2, np.inf)
-    r = own.T @ own / np.sqrt(np.outer(norm2, norm2))
+    r, both = residual_correlation(scores)
+    m = len(r)
     apart = ~np.eye(m, dtype=bool)
     # Centering by items makes independent models correlate by -1 / (M - 1).
     excess = (r + 1 / max(m - 1, 1)) ** 2 - 1 / np.maximum(both, 1)
@@ -204,14 +183,22 @@ def reversed_items(scores, confidence_level=0.95):
     Not all items with negative discrimination are keyed wrongly: some hard ones are solved by weak
     models by chance. What items are like is learned from all of them: features `x` that change
     their sign with the key (mean score less the middle of the scale; Fisher's z of the item-rest
-    correlation; the leading components of the scores less their item's mean, one per dozen models
-    and at most five) follow ``(1 - s) N(m, C) + s N(-m, C)``, fitted by expectation maximization.
-    The probability of a reversed key is ``s e / (s e + 1 - s)`` with ``log e = -2 x' C^-1 m``. The
-    most probable ones are flagged, as long as their probabilities of a right key average at most
-    ``1 - confidence_level`` (the Bayesian false discovery rate, Efron 2010, Large-Scale Inference,
-    chapter 5), and if their own discrimination is below 0 with ``p < 0.1``. With fewer than 30
-    items with spread, by the p-values alone (Benjamini and Hochberg 1995). With fewer than eight
-    models, none.
+    correlation; the leading components of the scores less their item's mean, one per eight models
+    beyond eight and at most five) follow ``(1 - s) N(m, C) + s N(-m, C)``, fitted by expectation
+    maximization. The probability of a reversed key is ``s e / (s e + 1 - s)`` with
+    ``log e = -2 x' C^-1 m``. The most probable ones are flagged, as long as their
+    probabilities of a right key average at most ``1 - confidence_level`` (the Bayesian false
+    discovery rate, Efron 2010, Large-Scale Inference, chapter 5), and if their own discrimination
+    is below 0 with ``p < 0.1``. With fewer than 30 items with spread, by the p-values alone
+    (Benjamini and Hochberg 1995).
+
+    Here models count as effective ones: as many as `effective_models` says, and at most ``M / v``,
+    with `v` the variance of a contrast of the models in units of that of independent ones (less
+    its standard error). Models of one family score alike, so that what they share adds up where
+    models are ordered by their scores. The contrast is the squares of their mean scores, less the
+    line through these (items of unlike slopes make models correlate along the line itself). With
+    fewer than eight, no item is flagged; with fewer than twenty that are less than .7 of all
+    models, ``p < 0.02`` is needed.
 
     Examples
     --------
@@ -222,21 +209,25 @@ def reversed_items(scores, confidence_level=0.95):
     >>> np.flatnonzero(reversed_items(scores).flagged)
     array([0, 1, 2, 3, 4])
     """
-    own, _ = _centered(scores)
+    own, _ = centered(scores)
     low, high = np.nanmin(scores), np.nanmax(scores)
     level = 2 * (np.nanmean(scores, axis=1) - low) / max(high - low, 1e-300) - 1
     flagged = np.zeros(len(scores), bool)
-    rate, enough = 1 - confidence_level, scores.shape[1] >= _FEWEST_MODELS
     n_effective = effective_models(scores)  # of all: without those flagged, models look less alike
+    fewest = min(n_effective, models_along(scores))
+    rate, enough = 1 - confidence_level, fewest >= _FEWEST_MODELS
+    unsure = fewest < min(_UNSURE_MODELS, _UNRELATED * scores.shape[1])
+    clear = _VERY_CLEARLY if unsure else _CLEARLY
     for _ in range(_ROUNDS):
         found = discrimination(scores, n_effective, confidence_level, ~flagged)
+        p_value = discrimination(scores, fewest, confidence_level, ~flagged).p_value
         varied = np.isfinite(found.value)
-        clearly = varied & (found.p_value < _CLEARLY) & enough
+        clearly = varied & (p_value < clear) & enough
         probability = np.full(len(scores), np.nan)
         before, flagged = flagged, np.zeros(len(scores), bool)
         if varied.sum() >= _FEWEST_ITEMS:
             z = np.arctanh(np.clip(found.value, -_LARGEST, _LARGEST))
-            k = _n_components(varied.sum(), scores.shape[1])
+            k = _n_components(varied.sum(), fewest)
             _, axes = np.linalg.eigh(own[~before].T @ own[~before])
             x = np.column_stack([level, z, own @ axes[:, len(axes.T) - k :]])[varied]
             probability[varied] = _reversed_probability(x)
@@ -245,15 +236,16 @@ def reversed_items(scores, confidence_level=0.95):
             share = np.cumsum(1 - probability[rows]) / np.arange(1, len(rows) + 1)
             flagged[rows[share <= rate]] = True
         elif enough and clearly.any():
-            tested = np.flatnonzero(np.isfinite(found.p_value))
-            flagged[tested] = false_discovery_control(found.p_value[tested]) < rate
+            tested = np.flatnonzero(np.isfinite(p_value))
+            flagged[tested] = false_discovery_control(p_value[tested]) < rate
         if np.array_equal(before, flagged):
             break
     return Reversed(flagged, probability, found, n_effective)
 
 
 def _n_components(n_items, n_models):
-    return min(_MOST_COMPONENTS, n_models // _MODELS_EACH, n_items // _ITEMS_EACH)
+    more = int(max(n_models - _FEWEST_MODELS, 0)) // _MODELS_EACH
+    return min(_MOST_COMPONENTS, more, n_items // _ITEMS_EACH)
 
 
 def _reversed_probability(x, n_steps=500):

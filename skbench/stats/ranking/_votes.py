@@ -138,3 +138,37 @@ def standing(wins):
     one = np.argmax(group.sum(axis=1))
     cases = group[one], beats[:, one], beats[one]
     return np.select(cases, [0.0, np.inf, -np.inf], np.nan)
+
+
+def favor_squares(votes, design):
+    """Squared scores of one more cluster per model in which a judge favors, or wrongs, the model.
+
+    Parameters
+    ----------
+    votes : Votes
+        Those that people decided.
+    design : sparse array of shape (n_rows, n_parameters)
+        Derivatives of the log odds of each.
+
+    Returns
+    -------
+    ndarray of shape (n_parameters, n_parameters)
+        Sum over the models of the mean, over the clusters with votes of the model, of the square
+        of the sum of their scores.
+
+    Examples
+    --------
+    >>> votes = count_votes(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0]), 2)
+    >>> favor_squares(votes, sparse.csr_array([[1.0, -1.0], [1.0, -1.0]]))
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
+    n_models = 1 + max(votes.first.max(), votes.second.max())
+    codes = np.concatenate([votes.cluster * n_models + x for x in (votes.first, votes.second)])
+    codes, at = np.unique(codes, return_inverse=True)
+    count, model = np.zeros(len(codes)), codes % n_models
+    count[at] = np.tile(votes.count, 2)
+    signs = sparse.csr_array((np.repeat([1.0, -1.0], len(at) // 2), (at, np.arange(len(at)))))
+    scores = signs @ sparse.vstack([design, design])
+    share = sparse.diags_array(count / np.bincount(model, count)[model])
+    return (scores.T @ share @ scores).toarray()

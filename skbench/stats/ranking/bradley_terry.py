@@ -9,6 +9,7 @@ from scipy.stats import norm
 from skbench.stats.ranking._votes import Votes as Votes
 from skbench.stats.ranking._votes import count_votes as count_votes
 from skbench.stats.ranking._votes import count_wins as count_wins
+from skbench.stats.ranking._votes import favor_squares
 from skbench.stats.ranking._votes import standing as standing
 
 _MOST_STEPS = 50  # more are taken only where odds are beyond 10^10, as if votes were foregone
@@ -203,6 +204,13 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     [0, 1], and halved until ratings are finite and that ratio is at most 1. `C` counts people's
     votes.
 
+    A judge who rarely differs from people may do so in none of their votes, and still be biased.
+    The squared scores of the judge, times the power, therefore have one disagreement more for each
+    model: the mean square of a score in its votes, with clusters that of its sum over a cluster,
+    as if the judge favored the model there. As each has two models, a model takes part in two.
+    Without these, 95% intervals of the one of 3 or 4 models that a judge favors, who else repeats
+    people, covered .71 to .90 (test_a_judge_with_a_rare_bias); with them, .92 to 1.
+
     References
     ----------
     .. [1] Bach (2010). Self-concordant analysis for logistic regression. Electronic Journal of
@@ -381,7 +389,9 @@ def _squares_with_judge(found, votes, design):
     n = len(mean)
     centered = np.eye(2 * n + 1, 2 * n)
     centered[2 * n, n:] = mean
-    return (centered.T @ (sums.T @ sums) @ centered).reshape(2, n, 2, n)
+    squares = (centered.T @ (sums.T @ sums) @ centered).reshape(2, n, 2, n)
+    squares[1, :, 1] += (1 - share) * favor_squares(votes.at(people), design[people])
+    return squares
 
 
 def _tuned_power(found, information, votes, design, alone):

@@ -193,14 +193,17 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
     squared sums of G clusters), less what the noise adds to it: the analysis of unweighted means
     [1]_. It is at least 0. The interval is the t interval of the logarithm of the quotient of the
     two by leaving out clusters [2]_, with tails a fifth smaller and half a pseudo answer that is
-    judged at random. The low end has one worst case more: an answer, or a cluster of average size,
-    whose every verdict is the least or the greatest one seen. Where no answer is a sure "no", such
-    answers may be rare. The upper end is at least the Clopper-Pearson end of the share of clusters
-    with a change, times the variance within them (of an answer judged at random, where nothing
-    changes): few changes say little. Simulated coverage at level 0.95 with 5 to 1,000 answers, of
-    rare verdicts, grades and clusters: at least 0.93 (test_the_share_of_noise_is_covered,
-    test_rare_verdicts_are_covered). The worst case costs: where clusters of five do not matter, the
-    interval is twice as wide.
+    judged at random. The low end has one worst case more: an answer, or a cluster as large as that
+    of an average answer, whose every verdict is the least or the greatest one seen; where no answer
+    is a sure "no", such answers may be rare. The upper end is at least the Clopper-Pearson end of
+    the share of clusters with a change, times the variance within them (of an answer judged at
+    random, where nothing changes): few changes say little. Simulated coverage at level 0.95 with 5
+    to 1,000 answers, rare verdicts, grades and clusters included: at least 0.93
+    (test_the_share_of_noise_is_covered, test_rare_verdicts_are_covered). The worst case costs: in
+    clusters of five that do not differ the interval is more than twice as wide.
+
+    When not to use it: where grades far from all that were given may exist. Of grades 4 and 5 at
+    random, where 1 to 3% of 20 to 200 answers always get a 1, the intervals cover 0.56 to 0.97.
 
     References
     ----------
@@ -260,7 +263,7 @@ def _ends(parts, spread, bounds, n_verdicts, confidence_level):
         return 0.0, 0.0
     guess = _PSEUDO * np.array([spread * (n_verdicts - 1), n_verdicts - 1, 0, 1])
     seen = np.column_stack([parts, guess])
-    size = parts[3].mean()
+    size = np.sum(parts[3] ** 2) / np.sum(parts[3])  # of the cluster that an answer is in
     lows = [
         _by_leaving_out(np.column_stack([seen, [0, 0, size * bound, size]]), confidence_level)[0]
         for bound in bounds

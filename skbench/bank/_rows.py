@@ -44,7 +44,7 @@ def read_rows(bank, X, model, topic, item):
             raise ValueError(
                 f"{CHANCE} must be numeric, above 0 and at most 1, but in row {at} it is "
                 f"{'blank' if blank else repr(plain(frame[CHANCE].iloc[at]))}. Write the chances "
-                "as they were, such as 0.25 for 25%, or drop the column if all items were as likely."
+                "as they were, such as 0.25 for 25%; or drop the column if all were the same."
             )
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)

@@ -331,7 +331,8 @@ def cronbach_alpha(scores, n_effective=None, confidence_level=0.95):
     Returns
     -------
     Reliability
-        nan without two models, two items, and a difference between models.
+        nan without two models, two items, and a difference between models; the ends also with
+        fewer than two effective models.
 
     Notes
     -----
@@ -356,7 +357,9 @@ def cronbach_alpha(scores, n_effective=None, confidence_level=0.95):
     if total <= (1e-12 * np.abs(scores).max(initial=0)) ** 2 * n_items:
         return Reliability(np.nan, np.nan, np.nan)
     alpha = n_items / (n_items - 1) * (1 - np.var(scores, axis=1, ddof=1).sum() / total)
-    freedom = max((n_models if n_effective is None else n_effective) - 1, 1e-3)
+    freedom = (n_models if n_effective is None else n_effective) - 1
+    if freedom < 1:  # nothing is known of how totals of such models vary
+        return Reliability(float(alpha), np.nan, np.nan)
     tails = (1 - confidence_level) / 2
     low, high = (
         1 - (1 - alpha) * f.ppf(tail, freedom, freedom * (n_items - 1))

@@ -159,27 +159,30 @@ def gate(
     else:
         evidence = of_bank(bank, items, pair, columns, by, missing, goal, settings)
     evidence = with_unknown_topics(evidence, candidate)
-    whole, (new, old), delta = evidence.whole, evidence.scores, evidence.margin
-    ends = ("difference", "low", "high", "standard_error")
     return GateResult(
         verdict=_verdict(evidence, fail, worst),
-        **{name: float(whole[name][0]) for name in ends},
-        margin=delta,
-        **evidence.power,
-        n_items=int(whole["n_items"][0]),
         baseline=baseline,
         candidate=candidate,
-        scores=(float(old), float(new)),
         fail=fail,
         confidence_level=level,
-        method=evidence.method,
         topics=_topics(evidence.by_topic, evidence.topics, false_discovery_rate),
-        item_verdicts=evidence.item_verdicts,
-        remarks=evidence.remarks,
         floor=worst,
-        worst=evidence.worst,
-        own_means=evidence.own_means,
+        **_figures(evidence),
     )
+
+
+def _figures(evidence):
+    """What a result takes from its evidence as it is."""
+    whole, (new, old) = evidence.whole, evidence.scores
+    ends = ("difference", "low", "high", "standard_error")
+    kept = ("margin", "method", "item_verdicts", "remarks", "worst", "own_means")
+    return {
+        **{name: float(whole[name][0]) for name in ends},
+        **{name: getattr(evidence, name) for name in kept},
+        **evidence.power,
+        "n_items": int(whole["n_items"][0]),
+        "scores": (float(old), float(new)),
+    }
 
 
 def _verdict(evidence, fail, floor):

@@ -86,14 +86,13 @@ def find(
     unrelated = "item" not in read.columns and not isinstance(read.columns["score"], list)
     topics = [name for name in by if name != "model"]
     columns = reading.columns_for(read, (equal_topics and topics) or None)
-    weight = reading.cluster_weight(cluster)
     with warnings.catch_warnings(record=True) as caught:
         summary = summarize_items(
             items,
             by=by,
             topic=columns["topic"],
             cluster=cluster,
-            cluster_weight=weight,
+            cluster_weight=reading.cluster_weight(cluster),
             features=features,
             bounds=known_range,
         )
@@ -118,12 +117,7 @@ def find(
         board=board,
         comparison=board.comparison,
         warnings=tuple(dict.fromkeys(filter(None, beware))),
-        size={
-            "models": len(board),
-            "topics": len(items[topics].drop_duplicates()) if topics else 0,
-            "items": 0 if unrelated and len(board) > 1 else len(items[read.key].drop_duplicates()),
-            "scores": len(items),
-        },
+        size=_size(read, len(board), topics, unrelated),
         worth=None if past is None else pasts.worth(past, summary, estimate),
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
         doubts=tuple(filter(None, (units, *read.doubts))),
@@ -131,6 +125,17 @@ def find(
         tradeoff=traded,
         extremes=None if worst is None else worst.estimate,
     )
+
+
+def _size(read, n_models, topics, unrelated):
+    """Numbers of models, topics, items and scores; 0 where that is not known."""
+    items = read.items
+    return {
+        "models": n_models,
+        "topics": len(items[topics].drop_duplicates()) if topics else 0,
+        "items": 0 if unrelated and n_models > 1 else len(items[read.key].drop_duplicates()),
+        "scores": len(items),
+    }
 
 
 def _chances(worst):

@@ -202,9 +202,9 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     judge, plus `l` times the judge's mean over all votes, is 0. The power minimizes the mean, over
     the models, of the ratio of a rating's variance to that by people's votes alone. It is cut to
     [0, 1], and halved until ratings are finite and that ratio is at most 1. `C` counts people's
-    votes. A judge who rarely differs from people may do so in none of their votes, and still be biased.
-    The squared scores of the judge, times the power, therefore have one disagreement more for each
-    model: the mean square of a score in its votes, with clusters that of its sum over a cluster,
+    votes. A judge who rarely differs from people may do so in none of their votes, and still be
+    biased. The squared scores of the judge, times the power, therefore have one disagreement more
+    for each model: the mean square of a score in its votes, with clusters that of its sum over one,
     as if the judge favored the model there. As each has two models, a model takes part in two.
     Without these, 95% intervals of the one of 3 or 4 models that a judge favors, who else repeats
     people, covered .71 to .90 (test_a_judge_with_a_rare_bias); with them, .92 to 1.

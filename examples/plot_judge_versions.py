@@ -49,13 +49,15 @@ card = judge_agreement(rows, judges="new", previous="old", repeats=["again 1", "
                        random_state=0)  # fmt: skip
 for sentence in card.sentences():
     print(sentence)
-print(card.changes.round(3))
+changes, noise = card.changes, card.noise
+assert changes is not None and noise is not None  # previous= and repeats= asked for them
+print(changes.round(3))
 
 # %%
 # By number of verdicts on each answer: the share of noise in the variance of the mean score, its
 # standard error, and how many answers with one verdict an answer is worth.
 
-print(card.noise.round(4))
+print(noise.round(4))
 
 # %%
 # More verdicts make the score less noisy, and not less wrong: every one of them has the bias of the
@@ -67,16 +69,15 @@ print(card.corrected.round(3))
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
 changed = {"disagreement": "flips", "mean verdict": "bias_change", "error": "error_change"}
 for i, name in enumerate(changed.values()):
-    value, low, high = (card.changes[f"{name}{end}"] for end in ("", "_low", "_high"))
+    value, low, high = (changes[f"{name}{end}"] for end in ("", "_low", "_high"))
     left.errorbar(value, -i, xerr=[[value - low], [high - value]], fmt="o", capsize=3, color="C0")
 left.axvline(0, color="gray", linewidth=0.8)
-left.axvline(card.changes["flips_by_noise"], ymin=0.68, color="C1", linestyle="--",
+left.axvline(changes["flips_by_noise"], ymin=0.68, color="C1", linestyle="--",
              label="new with itself")  # fmt: skip
 left.set(yticks=[0, -1, -2], yticklabels=list(changed), ylim=(-2.5, 0.5), title="new beside old")
 left.legend(loc="lower right", frameon=False)
-table = card.noise
-right.plot(table.index, 100 * table["share"], "o-")
-right.fill_between(table.index, 100 * table["share_low"], 100 * table["share_high"], alpha=0.2)
+right.plot(noise.index, 100 * noise["share"], "o-")
+right.fill_between(noise.index, 100 * noise["share_low"], 100 * noise["share_high"], alpha=0.2)
 right.set(xlabel="verdicts per answer", ylabel="percent", ylim=(0, None),
           title="noise in the variance of the mean score")  # fmt: skip
 if len(sys.argv) > 1:

@@ -37,6 +37,7 @@ items = pd.concat(rows, ignore_index=True)
 
 found = trend(items, "date", by="topic")
 print(found)
+assert found.topics is not None  # by="topic" asked for them
 print(found.topics[["slope", "low", "high", "adjusted_p", "verdict"]].round(3).to_string())
 
 # %%

@@ -4,7 +4,13 @@ import click
 
 from skbench.report.formats import format_options, show
 from skbench.report.loaded_later import reading, tables
-from skbench.report.options import level_option, number_option, plot_option, reading_options
+from skbench.report.options import (
+    Share,
+    level_option,
+    number_option,
+    plot_option,
+    reading_options,
+)
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
@@ -16,7 +22,7 @@ from skbench.report.terminal import DataError, in_one_line, save_picture, workin
 @number_option(
     "--reliability",
     "Reliability for which the number of items is given.",
-    click.FloatRange(0, 1, min_open=True, max_open=True),
+    Share(0, 1),
     default=0.9,
 )
 @reading_options

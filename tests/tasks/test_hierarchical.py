@@ -10,6 +10,7 @@ import pytest
 from reference.vtab import CATEGORIES, COLUMNS, printed_table, vtab_rows
 from scipy import stats
 from scipy.special import digamma
+from sklearn.base import clone
 from walks import one_in
 
 from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_uniform_prior
@@ -278,11 +279,25 @@ def test_gibbs_on_all_models(rows, reference, kind):
         np.testing.assert_allclose(found["high"], high[:, j], atol=0.04)
 
 
-def test_chains_on_a_ridge_are_reported(study):
-    n = np.array(study["N"])
-    data = table(study["A"] / n, n, models="A")
+LARGE = table([0.9, 0.8, 0.3, 0.6, 0.5, 0.7, 0.2, 0.4], 1000, ["ada"], "abcdefgh")
+
+
+def test_chains_that_do_not_meet_are_refused(monkeypatch):
+    """Ten items a task under the published prior; 500 steps of warm-up are as far apart."""
+    monkeypatch.setattr("skbench.tasks._count_posteriors._N_WARMUP", 50)
+    said = r"2 of 2 models .*'\w+': effective sample size 4, R-hat [\d.]+\. .* solver='quadrature'"
+    with pytest.raises(ValueError, match=said):
+        HierarchicalBetaBinomial.as_published(n_draws=200).fit(**SMALL)
+
+
+def test_chains_that_are_slow_are_reported():
+    chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=200, random_state=0)
     with pytest.warns(UserWarning, match="converged"):
-        HierarchicalBetaBinomial(solver="gibbs", n_draws=200, random_state=0).fit(**data)
+        chains.fit(**LARGE)
+    assert 10 <= chains.diagnostics_.filter(like="ess").min(axis=None) < 400
+    # Other priors by quadrature: under some the chains would not meet.
+    report = chains.prior_sensitivity()
+    assert report.loc["exponential", "log_evidence"].notna().all()
 
 
 # Sampling
@@ -414,10 +429,10 @@ def test_draws_average_to_the_exact_means():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:The chains", 'ignore:prior="exponential"')
+@pytest.mark.filterwarnings("ignore:The chains")
 def test_a_seed_reproduces_chains():
-    make = HierarchicalBetaBinomial.as_published
-    first, again = (make(n_draws=200, random_state=0).fit(**SMALL) for _ in range(2))
+    chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=200, random_state=0)
+    first, again = (clone(chains).fit(**LARGE) for _ in range(2))
     np.testing.assert_array_equal(first.draws_.values, again.draws_.values)
     np.testing.assert_allclose(again.estimate().low, aggregate(again).interval().low)
 

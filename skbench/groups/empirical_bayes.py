@@ -7,10 +7,6 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from scipy.stats import chi2
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from skbench._checks import are_counts
 from skbench._random import as_generator
@@ -30,7 +26,7 @@ from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import CrossFitKFold, as_splitter, cross_fit
-from skbench.groups.synthetic import fit_on_all
+from skbench.groups.synthetic import fit_on_all, trees_as_published
 from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import robust_eb
@@ -43,7 +39,6 @@ PRIOR_VARIANCES = {
     "none": ("none", False),
 }
 _NO_INFORMATION = 1e6  # sampling variance of a missing direct estimate, in prior variances
-_PUBLISHED_GRID = {"xgbregressor__n_estimators": (10, 30, 100), "xgbregressor__max_depth": (2, 4)}
 
 
 @checked
@@ -219,19 +214,9 @@ class EmpiricalBayes(GroupEstimator):
         When not to use it: for anything but reproducing the paper. Where models share items its
         intervals are too short (:doc:`/user_guide/reproducing_the_paper`).
         """
-        from xgboost import XGBRegressor
-
-        nominal = make_column_selector(dtype_exclude=["number", "bool"])
-        indicators = (OneHotEncoder(handle_unknown="ignore", sparse_output=False), nominal)
-        columns = make_column_transformer(indicators, remainder="passthrough")
-        tuned_by_task = GridSearchCV(
-            make_pipeline(columns.set_output(transform="default"), XGBRegressor()),
-            _PUBLISHED_GRID,
-            cv=CrossFitKFold(2, 1, random_state, stratify=task),
-            scoring="neg_mean_squared_error",
-        )
+        trees = trees_as_published(task, random_state)
         split = CrossFitKFold(2, 1, random_state, keep_groups=False)
-        return cls(tuned_by_task, cv=split, prior_variance="moments", random_state=random_state)
+        return cls(trees, cv=split, prior_variance="moments", random_state=random_state)
 
     def _fit(self, X, groups):
         self.groups_ = groups

@@ -1,14 +1,16 @@
 """The tables and figures of papers, beside what comes out here.
 
-    python benchmarks/reproduce.py f24|l24|euroeval|h24|cse|bank [--doc]
+    python benchmarks/reproduce.py all|f24|l24|euroeval|h24|cse|bank [--doc]
 
 f24: Fogliato, Patil, Akpinar and Monfort (2024). l24: Longjohn, Gopalan and Casleton (2024).
 euroeval: the leaderboards of April 2026. h24: Hofer et al. (2024). cse: the report on clustered
-standard errors. bank: tinyBenchmarks and others on few items with earlier models. Every table
-has the columns paper, here, and why they differ; rows that no public data allow are listed with
-the reason. ``--doc`` writes them where the documentation includes them. The data are read from
-$SKBENCH_DATA or ../shared/data, where each module in ``benchmarks/reproduced`` says which files;
-``python benchmarks/reproduce.py f24 --help`` has the options of one paper.
+standard errors. bank: tinyBenchmarks and others on few items with earlier models. all: each of
+them with its defaults. Every table has the columns paper, here, difference (here minus paper) and
+why; rows that no public data allow are listed with the reason. What a paper prints is read from
+``benchmarks/reproduced/quoted.csv``. ``--doc`` writes the tables where the documentation includes
+them. The data are read from $SKBENCH_DATA or ../shared/data, where each module in
+``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help`` has the
+options of one paper.
 """
 
 import argparse
@@ -16,25 +18,36 @@ from importlib import import_module
 
 from reproduced import ROOT, as_rst, printed
 
-PAPERS = ("f24", "l24", "euroeval", "h24", "cse", "bank")
+PAPERS = ("cse", "euroeval", "l24", "h24", "bank", "f24")  # the quick ones first
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="paper", required=True)
-    modules = {}
-    for name in PAPERS:
-        modules[name] = import_module(f"reproduced.{name}")
-        command = commands.add_parser(name, description=modules[name].__doc__.split("\n")[0])
+    modules = {name: import_module(f"reproduced.{name}") for name in PAPERS}
+    for name in ("all", *PAPERS):
+        about = modules[name].__doc__.split("\n")[0] if name in modules else "All papers."
+        command = commands.add_parser(name, description=about)
         command.add_argument("--doc", action="store_true", help="write the page's tables")
-        modules[name].add_arguments(command)
+        if name in modules:
+            modules[name].add_arguments(command)
     arguments = parser.parse_args()
-    tables = modules[arguments.paper].tables(arguments)
-    print("\n".join(printed(table) for table in tables))
+    if arguments.paper != "all":
+        return reproduce(modules[arguments.paper], arguments)
+    for name in PAPERS:
+        options = [name, "--doc"] if arguments.doc else [name]
+        reproduce(modules[name], parser.parse_args(options))
+
+
+def reproduce(module, arguments):
+    """Print each table as soon as it is there; with ``--doc``, write all of them, too."""
+    tables = []
+    for table in module.tables(arguments):
+        print(printed(table), flush=True)
+        tables.append(as_rst(table))
     if arguments.doc:
-        options = "penalties" if getattr(arguments, "penalties", False) else arguments.paper
-        path = ROOT / "doc" / "user_guide" / f"reproduced_{options}.inc"
-        path.write_text("\n".join(as_rst(table) for table in tables))
+        path = ROOT / "doc" / "user_guide" / f"reproduced_{arguments.paper}.inc"
+        path.write_text("\n".join(tables))
         print(f"wrote {path.relative_to(ROOT)}")
 
 

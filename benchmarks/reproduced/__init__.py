@@ -1,11 +1,23 @@
-"""The papers' tables and figures, one module each: what is printed, and what comes out here."""
+"""The papers' tables and figures, one module each: what is printed, and what comes out here.
 
+What a paper prints is read from ``quoted.csv`` beside this file, and from nowhere else.
+"""
+
+import csv
 import os
+import re
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 GOLD = ROOT / "tests" / "gold"
+QUOTED = Path(__file__).with_name("quoted.csv")
+HEADS = ("", "paper", "here", "difference", "why")
+# A sign counts where it does not stand between two numbers, as in 2023-07.
+_NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d[\d,]*\d|\d)?\.?\d+(?:e[-+]?\d+)?(?![\d.]*\w)")
+_SPREAD = re.compile(r"\(\s*[\d.]+\s*\)")
 
 
 def data_folder():
@@ -13,13 +25,55 @@ def data_folder():
     return Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
 
 
-class Row(NamedTuple):
-    """One figure of a paper, what comes out here, and why they differ."""
+class Quotation(str):
+    """A cell as a paper prints it; `quoted` makes them."""
+
+
+NOT_PRINTED = Quotation("-")
+
+
+@cache
+def quotations():
+    """Every quoted cell: what is printed, by paper, place, row and column."""
+    with QUOTED.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    cells = {(r["paper"], r["place"], r["row"], r["column"]): r["value"] for r in rows}
+    if len(cells) < len(rows):
+        raise ValueError(f"{QUOTED.name} quotes a cell twice.")
+    return cells
+
+
+def quoted(paper, place, row, *columns, form=None):
+    """Cells of one row as printed, put together by `form` (else with commas between)."""
+    cells = [quotations()[paper, place, row, column] for column in columns]
+    return Quotation(form.format(*cells) if form else ", ".join(cells))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of a paper, what comes out here, and why they differ.
+
+    The difference is that of the numbers in both texts, one by one, unless it is given. A
+    single number in brackets is a standard error or deviation, and is left out.
+    """
 
     what: str
-    paper: str
+    paper: Quotation
     here: str
     why: str = ""
+    difference: str | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.paper, Quotation):
+            raise TypeError(
+                f"{self.what}: {self.paper!r} is not quoted. Use quoted(...) or NOT_PRINTED."
+            )
+
+    @property
+    def cells(self):
+        """The row as it is shown, in the order of `HEADS`."""
+        apart = _difference(self.paper, self.here) if self.difference is None else self.difference
+        return self.what, self.paper, self.here, apart, self.why
 
 
 class Table(NamedTuple):
@@ -29,22 +83,35 @@ class Table(NamedTuple):
     rows: list
 
 
+def _difference(paper, here):
+    """Here minus paper, number by number; nothing where the two texts do not match."""
+    old, new = (_NUMBER.findall(_SPREAD.sub("", text)) for text in (paper, here))
+    if not old or len(old) != len(new):
+        return ""
+    return ", ".join(map(_minus, new, old))
+
+
+def _minus(new, old):
+    digits = max(len(text.partition(".")[2]) for text in (new, old))
+    new, old = (float(text.replace(",", "").replace("−", "-")) for text in (new, old))
+    text = f"{new - old:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text
+
+
 def figure(value, digits=2, error=None):
-    """A number without the 0 before its point, with its standard error."""
+    """A number to some digits, with its standard error in brackets."""
     text = f"{value:.{digits}f}"
-    text = text.removeprefix("0") if text.startswith("0.") else text.replace("-0.", "-.")
-    return text if error is None else f"{text} ({figure(error, digits)})"
+    text = text.removeprefix("-") if float(text) == 0 else text
+    return text if error is None else f"{text} ({error:.{digits}f})"
 
 
 def printed(table):
     """The table as text."""
-    heads = Row("", "paper", "here", "why they differ")
-    widths = [max(len(row[i]) for row in [heads, *table.rows]) for i in range(3)]
+    rows = [HEADS, *(row.cells for row in table.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
     lines = [
-        "  ".join(
-            [*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row.why]
-        ).rstrip()
-        for row in [heads, *table.rows]
+        "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[4]]).rstrip()
+        for row in rows
     ]
     return "\n".join([table.title, *lines, ""])
 
@@ -52,16 +119,24 @@ def printed(table):
 def as_rst(table):
     """The table as reStructuredText."""
     lines = [
-        f"**{table.title}**",
+        f"**{_escaped(table.title)}**",
         "",
         ".. list-table::",
         "   :header-rows: 1",
-        "   :widths: 34 14 20 32",
+        "   :widths: 30 14 18 12 26",
+        "",
     ]
-    lines.append("")
-    for row in [Row("", "paper", "here", "why they differ"), *table.rows]:
-        cells = [cell.replace("|", "\\|").replace("*", "\\*") for cell in row]
+    for row in [HEADS, *(row.cells for row in table.rows)]:
         lines += [
-            f"   {'* -' if i == 0 else '  -'} {cell}".rstrip() for i, cell in enumerate(cells)
+            f"   {'* -' if i == 0 else '  -'} {_escaped(cell)}".rstrip()
+            for i, cell in enumerate(row)
         ]
     return "\n".join([*lines, "", ""])
+
+
+def _escaped(text):
+    """Text in which ``code`` stays code, and no other mark means anything."""
+    parts = re.split(r"(``.*?``)", text)
+    return "".join(
+        part if part.startswith("``") else re.sub(r"([\\|*_`])", r"\\\1", part) for part in parts
+    )

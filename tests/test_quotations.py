@@ -1,0 +1,123 @@
+"""What the papers print, and where each of their rows is in the project."""
+
+import csv
+import re
+import sys
+from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+import reproduced
+from reproduced import NOT_PRINTED, QUOTED, ROOT, Row, quotations, quoted
+
+TEXTS = {
+    "F24": "fogliato2024_precise_benchmarking_empirical_bayes.txt",
+    "L24": "longjohn2024_uncertainty_aggregate_metrics.txt",
+    "H24": "hofer2024_bayesian_ppi.txt",
+    "CSE": "clustered_standard_errors.txt",
+    "EuroEval": "euroeval_methodology.txt",
+}
+ROLE = re.compile(r":(\w+):`~?([^`]+)`")
+FILE = re.compile(r"``(?:python )?((?:tests|benchmarks|examples|skbench|doc)/[\w./]+)(?:::(\w+))?")
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def places_in(line, values):
+    """Whether the values stand in a line, one after the other, each a number of its own."""
+    at = 0
+    for value in values:
+        found = re.compile(rf"(?<![\d.]){re.escape(value)}(?!\d|\.\d)").search(line, at)
+        if not found:
+            return False
+        at = found.end()
+    return True
+
+
+def test_every_quotation_stands_in_the_text():
+    folder = reproduced.data_folder().parent / "papers"
+    if not folder.is_dir():
+        pytest.skip("no folder with the papers")
+    lines = {name: (folder / file).read_text().split("\n") for name, file in TEXTS.items()}
+    rows = [row for row in rows_of(QUOTED) if row["paper"] in TEXTS]
+    wrong = [
+        (*key, *values)
+        for key, cells in groupby(rows, itemgetter("paper", "place", "row", "line"))
+        for values in [[cell["value"] for cell in cells]]
+        if not places_in(lines[key[0]][int(key[3]) - 1], values)
+    ]
+    assert not wrong
+    assert {row["paper"] for row in rows} == set(TEXTS)
+
+
+def test_a_cell_is_quoted_once_and_by_name():
+    assert len(quotations()) == len(rows_of(QUOTED))
+    key = next(iter(quotations()))
+    assert quoted(*key) == quotations()[key]
+    with pytest.raises(KeyError):
+        quoted("F24", "Table 99", "n = 10", "MSE")
+
+
+def test_the_papers_cell_cannot_be_typed():
+    with pytest.raises(TypeError, match="is not quoted"):
+        Row("ratio", "0.81", "0.80")
+
+
+@pytest.mark.parametrize(
+    ("paper", "here", "difference"),
+    [
+        ("0.81", "0.75", "-0.06"),
+        ("0.62 (0.14)", "0.78 (0.02)", "+0.16"),
+        ("-1.1 (-2.1, 0.0)", "-1.2 (-2.0, -0.2)", "-0.1, +0.1, -0.2"),
+        ("5,000", "5000", "0"),
+        ("95.2%", "two of three", ""),
+    ],
+)
+def test_difference_of_the_numbers_in_two_cells(paper, here, difference):
+    assert Row("", reproduced.Quotation(paper), here).cells[3] == difference
+    assert Row("", NOT_PRINTED, here).cells[3] == ""
+
+
+@pytest.mark.parametrize("name", ["f24", "l24", "h24", "cse", "euroeval"])
+def test_every_row_of_a_paper_has_a_place_or_a_reason(name):
+    rows = rows_of(ROOT / "doc" / "papers" / f"{name}.csv")
+    assert rows
+    wrong = [
+        row
+        for row in rows
+        if not (row["where"] and row["kind"] and row["what"])
+        or not (row["place"] or row["remark"])
+        or not all(stands(*named) for named in ROLE.findall(row["place"]))
+        or not all(has(*named) for named in FILE.findall(row["place"]))
+    ]
+    assert not wrong
+
+
+def stands(role, name):
+    """Whether a name of the package, or a page of the documentation, exists."""
+    name = re.sub(r".*<(.+)>", r"\1", name).lstrip("~")
+    if role == "doc":
+        return (ROOT / "doc" / f"{name.lstrip('/')}.rst").is_file()
+    found = import_module("skbench")
+    for part in name.removeprefix("skbench.").split("."):
+        if not hasattr(found, part):
+            try:
+                import_module(f"{found.__name__}.{part}")
+            except (ImportError, AttributeError):
+                return False
+        found = getattr(found, part)
+    return True
+
+
+def has(path, function):
+    """Whether a file exists, with this function."""
+    file = ROOT / path
+    return file.exists() and (not function or f"def {function}(" in file.read_text())

@@ -60,8 +60,9 @@ class EmpiricalBayes(GroupEstimator):
     prior_variance : {"pmt", "fplib", "moments", "none"}, default="pmt"
         Estimator of the prior variance `A` and of the kurtosis from the held-out residuals.
         "pmt" and "fplib" are the corrections of [3]_, over all residuals of a split. "pmt" is
-        never 0. "moments" is equations (7) and (9) of [1]_ in each held-out fold; "none" is
-        the same over all residuals of a split. Where these two are 0, intervals have no width.
+        never 0. "moments" is that of [1]_: equations (7) and (9) in each held-out fold, where
+        (9) prints a sum for what is a mean. "none" takes both over all residuals of a split,
+        which [1]_ does not. Where these two are 0, intervals have no width.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
         "robust" promises average coverage whatever the shape of the prior, and so does
         "length-optimal", which also chooses the shrinkage that makes the interval shortest.
@@ -113,8 +114,8 @@ class EmpiricalBayes(GroupEstimator):
     into folds; (3) fit the regression on the other folds, predict the held-out fold, and
     estimate `A` from its residuals (equation 7); (4) the posterior mean is
     ``f + w (z - f)`` with ``w = A / (A + sigma2)`` (equation 6); (5) hold out the next fold.
-    Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_; equations 9
-    and 10 of [1]_). One random split is noisy, so estimates and half-widths are averaged over 8.
+    Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_; equation 10 of
+    [1]_). One random split is noisy, so estimates and half-widths are averaged over 8.
 
     The intervals promise coverage ON AVERAGE over the groups. Groups far from their prior
     mean are covered less often, the others more often.
@@ -190,7 +191,7 @@ class EmpiricalBayes(GroupEstimator):
 
     @classmethod
     def as_published(cls, task: str = "topic", random_state: RandomState = 0) -> Self:
-        """The settings of Fogliato et al. (2024).
+        """The settings of Fogliato et al. (2024), section 4.2 and A.2.
 
         Parameters
         ----------

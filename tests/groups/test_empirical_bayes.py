@@ -255,6 +255,7 @@ def test_as_published_by_hand():
         value[test] = f + A / (A + g.sigma2[test]) * (g.z[test] - f)
     assert all(halves[1])  # topics stand on both sides, as the paper has it
     np.testing.assert_allclose(eb.estimate().value, np.clip(value, 0, 1), atol=1e-6)
+    assert repr(SyntheticRegression.as_published().regressor) == repr(eb.regressor)
 
 
 @pytest.mark.slow

@@ -26,12 +26,13 @@ MATRIX_OF = {
     "MMLU": ("mmlu", "567 items of five subjects, 83 models of HELM Lite, not some 400"),
 }
 N_ANCHORS, N_CORE = 100, 50
+N_TARGETS = 10  # new models of a split
 GAPS = ("Random-Sampling-Learn", "AIPW (ridge, not cross-fitted)", "unit-level model")
 
 
 def add_arguments(parser):
     """Options of ``reproduce.py bank``."""
-    parser.add_argument("--splits", type=int, default=8, help="random splits of the models")
+    parser.add_argument("--splits", type=int, default=6, help="random splits of the models")
 
 
 def tables(arguments):
@@ -135,9 +136,10 @@ def _gaps_of(scores, kind, n_splits):
             order = np.argsort(scores.mean(axis=0), kind="stable")
             past, new = order[: n_models // 2], order[-int(0.3 * n_models) :]
         asked = rng.permutation(len(scores))[:N_CORE]
+        targets = rng.permutation(new)[:N_TARGETS]
         learned = RidgeCV().fit(scores[np.ix_(asked, past)].T, scores[:, past].mean(axis=0))
         assisted = _unit_level(scores, past)
-        for y in scores[:, new].T:
+        for y in scores[:, targets].T:
             estimates = (
                 y[asked].mean(),
                 learned.predict(y[None, asked])[0],

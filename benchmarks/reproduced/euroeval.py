@@ -149,7 +149,7 @@ def _intervals():
     return Table("Intervals of ten bootstrap evaluations, ScandEval 2023", rows)
 
 
-def _coverage(n_trials=4000, n_items=500, accuracy=0.7):
+def _coverage(n_trials=20_000, n_items=500, accuracy=0.7):
     """How often either interval covers the true performance: test sets drawn anew."""
     rng = np.random.default_rng(0)
     own = rng.binomial(n_items, accuracy, (n_trials, 1)) / n_items

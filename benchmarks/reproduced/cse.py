@@ -63,6 +63,7 @@ def _rows_of(model, mean, error, default):
             f"{model}, mean of cluster means",
             quoted("CSE", "Clusters", model, "mean"),
             figure(mean),
+            'three items around each printed mean, ``cluster_weight="cluster"``',
         ),
         Row(
             f"{model}, 1.96 clustered standard errors",

@@ -6,7 +6,7 @@
 import numpy as np
 
 from reproduced import NOT_PRINTED, ROOT, Row, Table, figure, quoted
-from reproduced.f24_appendix import captions, not_had, people, save_pictures
+from reproduced.f24_appendix import captions, images, not_had, people, save_pictures
 from reproduced.f24_study import (
     DATA,
     DESIGNS,
@@ -63,6 +63,7 @@ def tables(arguments):
     for name in DATA:
         yield _by_model(name, studies[f"{name}, proportional"], arguments)
     yield _left_out(summary, arguments)
+    yield images(arguments)
     yield people(arguments)
     yield not_had()
     if arguments.pictures:
@@ -304,7 +305,12 @@ def _left_out(summary, arguments):
             here += f"; by split items {worth[f'without {name}']:+.0%}"
         rows.append(Row(f"without {name}", NOT_PRINTED, here, SAID.get(name, "")))
     rows.append(
-        Row("without confidence scores", NOT_PRINTED, "-", "public results have none of the LLMs")
+        Row(
+            "without confidence scores",
+            NOT_PRINTED,
+            "-",
+            "public results have none of LLMs; those of classifiers of images below",
+        )
     )
     return Table(
         "Section 4.3, features left out of SR: MMLU-Pro, proportional, error relative to direct, "

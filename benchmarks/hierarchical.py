@@ -8,8 +8,9 @@ prior: processor seconds of both solvers, and their ratio per effective draw
 - of the mean accuracy, which a sweep of the chains redraws almost independently.
 
 Then what a grid three times as fine changes, and the time per model of a large benchmark.
+With ``--chains``, some five minutes: errors of the chains by their effective sample size.
 
-    python benchmarks/hierarchical.py
+    python benchmarks/hierarchical.py [--chains]
 """
 
 import sys
@@ -27,6 +28,8 @@ from reference.vtab import vtab_rows  # noqa: E402
 
 from skbench.stats.resampling.beta_binomial import posterior_accuracy, posterior_grid  # noqa: E402
 from skbench.tasks import HierarchicalBetaBinomial  # noqa: E402
+from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior  # noqa: E402
+from skbench.tasks._priors import check_prior  # noqa: E402
 
 N_DRAWS = 10_000
 
@@ -119,8 +122,40 @@ def print_large(n_models, n_tasks):
     )
 
 
+def print_chains(n_sets=120, n_models=8):
+    """Errors of posterior means, in posterior standard deviations, of sets of all kinds."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(n_sets):
+        n_tasks, size = rng.choice([1, 2, 3, 4, 8, 19]), rng.choice([1, 4, 30, 1000])
+        items = np.exp(rng.uniform(*np.log([5, 20_000]), 1 if rng.random() < 0.7 else n_tasks))
+        n = np.broadcast_to(items.astype(int), (n_models, n_tasks))
+        mean = rng.uniform(0.2, 0.9, (n_models, 1))
+        k = rng.binomial(n, rng.beta(size * mean, size * (1 - mean), n.shape)).astype(float)
+        prior = rng.choice(["exponential", "uniform"], p=[0.65, 0.35])
+        priors = check_prior(str(prior), pd.RangeIndex(n_models))
+        exact = GridPosterior(k, n, priors)
+        sd = exact.draws(0, 4000, rng).std(axis=0)
+        chains = GibbsPosterior(k, n, priors, rng.choice([200, 1000, 4000, 10_000]), rng)
+        own = pd.DataFrame(chains.diagnostics)
+        own["ess"], own["r_hat"] = own.filter(like="ess").min(1), own.filter(like="r_hat").max(1)
+        own["error"], own["prior"] = np.abs((chains.accuracy - exact.accuracy) / sd).max(1), prior
+        found.append(own)
+    found = pd.concat(found)
+    for refused, own in found.groupby(found["ess"] < 10):
+        print(
+            f"{'refused' if refused else 'accepted'}: {len(own)} fits, "
+            f"{(own['prior'] == 'exponential').sum()} of them exponential; R-hat "
+            f"{own['r_hat'].min():.2f} to {own['r_hat'].max():.2f}; error, median "
+            f"{own['error'].median():.2f}, 95% {own['error'].quantile(0.95):.2f}, largest ones "
+            f"{own['error'].nlargest(3).round(2).tolist()}"
+        )
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    if "--chains" in sys.argv:
+        sys.exit(print_chains())
     vtab = vtab_rows(ROOT / "tests" / "gold")
     for prior in ("uniform", "exponential"):
         print_solvers(vtab, prior)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2, norm
+from scipy.stats import t as student_t
 
-from reproduced import Row, Table, figure
+from reproduced import NOT_PRINTED, Row, Table, figure, quoted
 from skbench import DirectEstimator, summarize_items
 from skbench.comparison import compare_models
 
-MEANS = {"A": [0.70, 0.82, 0.79, 0.81], "B": [0.72, 0.88, 0.81, 0.83]}
-PRINTED = {"A": (".78", ".054", "(.726, .834)"), "B": (".81", ".065", "(.745, .875)")}
+BY_CLUSTER = {"cluster": "passage", "cluster_weight": "cluster"}
 
 
 def add_arguments(parser):
@@ -17,38 +18,114 @@ def add_arguments(parser):
 
 def tables(arguments):
     """The example, and what four clusters allow to say."""
-    items = pd.DataFrame(
-        [
-            (model, f"{c}/{i}", c, mean + spread)
-            for model, means in MEANS.items()
-            for c, mean in enumerate(means)
-            for i, spread in enumerate((-0.05, 0.0, 0.05))
-        ],
-        columns=["model", "item", "passage", "score"],
-    )
-    by_cluster = {"cluster": "passage", "cluster_weight": "cluster"}
-    g = summarize_items(items, "model", **by_cluster)
+    items = _items()
+    g = summarize_items(items, "model", **BY_CLUSTER)
     e = DirectEstimator().fit(**g.fit_args).estimate()
     rows = []
     for j, model in enumerate(g.labels):
-        mean, half, ends = PRINTED[model]
-        se = np.sqrt(g.sigma2[j])
-        low, high = g.z[j] - 1.96 * se, g.z[j] + 1.96 * se
-        t = (e.high[j] - e.low[j]) / 2
-        rows += [
-            Row(f"model {model}, mean of cluster means", mean, figure(g.z[j])),
-            Row(f"model {model}, 1.96 standard errors", half, figure(1.96 * se, 4), "rounding"),
-            Row(f"model {model}, interval", ends, f"({figure(low, 3)}, {figure(high, 3)})"),
-            Row(
-                f"model {model}, half-width that covers",
-                "-",
-                figure(t, 3),
-                "four clusters have t with 3 degrees of freedom",
-            ),
-        ]
-    found = compare_models(items, "A", "B", **by_cluster)
-    rows += [
-        Row("A - B, standard error", "-", figure(found.estimate.standard_error[0], 3), "paired"),
-        Row("A - B, unpaired", "-", figure(found.unpaired_standard_error[0], 3), "as tables show"),
+        rows += _rows_of(f"Model {model}", g.z[j], np.sqrt(g.sigma2[j]), (e.low[j], e.high[j]))
+    yield Table("Clustered standard errors: two models, four clusters", rows)
+    yield Table("The two models beside each other", [_overlap(), *_difference(items)])
+
+
+def _number(*cell):
+    return float(quoted("CSE", *cell))
+
+
+def _items():
+    """Three items around each of the printed cluster means."""
+    rows = [
+        (model, f"{c}/{i}", c, _number("Cluster means", f"Model {model}", c) + spread)
+        for model in "AB"
+        for c in "1234"
+        for i, spread in enumerate((-0.05, 0.0, 0.05))
     ]
-    return [Table("Clustered standard errors: two models, four clusters", rows)]
+    return pd.DataFrame(rows, columns=["model", "item", "passage", "score"])
+
+
+def _rows_of(model, mean, error, default):
+    """Every number that the report prints of one model."""
+    apart = _number("Independent samples", model, "half-width")
+    z = _number("Confidence interval", "95%", "z")
+    p = _number("Independent samples", model, "mean")
+    rate, half = p * (1 - p), z * error
+    more = quoted("CSE", "Comparison", model, "increase") if model == "Model A" else NOT_PRINTED
+    near, far = np.sqrt(3 / chi2.ppf([0.975, 0.025], 3))
+    return [
+        Row(
+            f"{model}, independent samples: mean, half-width",
+            quoted("CSE", "Independent samples", model, "mean", "half-width", form="{} ± {}"),
+            "-",
+            f"no items are printed; with right and wrong answers {apart} would take "
+            f"{z**2 * rate / apart**2:.0f} items",
+        ),
+        Row(
+            f"{model}, mean of cluster means",
+            quoted("CSE", "Clusters", model, "mean"),
+            figure(mean),
+        ),
+        Row(
+            f"{model}, 1.96 clustered standard errors",
+            quoted("CSE", "Clusters", model, "half-width"),
+            figure(half, 4),
+            "printed to three digits",
+        ),
+        Row(
+            f"{model}, interval",
+            quoted("CSE", "Comparison", model, "low", "high", form="[{}, {}]"),
+            f"[{figure(mean - half, 3)}, {figure(mean + half, 3)}]",
+        ),
+        Row(
+            f"{model}, half-width by t",
+            NOT_PRINTED,
+            figure(student_t.ppf(0.975, 3) * error, 3),
+            "four clusters have 3 degrees of freedom: 3.18 in place of 1.96",
+        ),
+        Row(
+            f"{model}, interval of ``DirectEstimator``",
+            NOT_PRINTED,
+            f"[{figure(default[0], 3)}, {figure(default[1], 3)}]",
+            "the same with one more cluster at 0 or at 1, which four do not rule out",
+        ),
+        Row(
+            f"{model}, added by clusters to the half-width of independent samples",
+            more,
+            f"{half / apart - 1:.0%}",
+            f"{half:.4f} / {apart}; the report divides rounded half-widths. Four clusters tell a "
+            f"standard error to a factor of {near:.2f} to {far:.2f}: {near * half / apart:.2f} to "
+            f"{far * half / apart:.2f} times the independent one",
+        ),
+    ]
+
+
+def _overlap():
+    """What the report says of the two pairs of intervals."""
+    ends = [
+        [_number(place, f"Model {m}", "mean"), _number(place, f"Model {m}", "half-width")]
+        for place in ("Independent samples", "Clusters")
+        for m in "AB"
+    ]
+    lengths = [a[0] + a[1] - (b[0] - b[1]) for a, b in zip(ends[::2], ends[1::2], strict=True)]
+    return Row(
+        "overlap of the intervals, independent and clustered",
+        NOT_PRINTED,
+        ", ".join(figure(length, 3) for length in lengths),
+        "larger, as the report says; overlap is no test of a difference",
+    )
+
+
+def _difference(items):
+    found = compare_models(items, "A", "B", **BY_CLUSTER)
+    e = found.estimate
+    error, ends = e.standard_error[0], f"[{figure(e.low[0], 3)}, {figure(e.high[0], 3)}]"
+    ratio = abs(e.value[0]) / error
+    p = f"{2 * student_t.sf(ratio, 3):.3f}, {2 * norm.sf(ratio):.3f}"
+    alone = figure(found.unpaired_standard_error[0], 3)
+    rows = [
+        ("", figure(e.value[0]), "of the printed cluster means"),
+        (", standard error, unpaired", alone, "all that the tables allow"),
+        (", standard error, paired by cluster", figure(error, 3), "B leads in every cluster"),
+        (", p value, paired: t, normal", p, "3 degrees of freedom decide"),
+        (", interval of ``compare_models``", ends, "with one more cluster at -1 or 1"),
+    ]
+    return [Row(f"A - B{what}", NOT_PRINTED, here, why) for what, here, why in rows]

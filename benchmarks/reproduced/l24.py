@@ -1,18 +1,21 @@
 """Longjohn, Gopalan and Casleton (2024): 16 models on the 19 tasks of VTAB.
 
-Counts as the paper made them (floor of the accuracy to three digits times the test items),
-in ``tests/gold``; intervals there are quantiles of 100 draws, here of 10,000.
+Counts as the paper made them (floor of the accuracy to three digits times the test items), in
+``tests/gold``. The settings are the paper's: its hierarchical model is
+``HierarchicalBetaBinomial.as_published``, bounds of normalized scores are ``"bootstrap"`` with 100
+draws, levels are those of the captions. Ends are of 10,000 draws otherwise. Where they differ from
+the paper's, the last column says whether runs of 100 draws reach them, of which there are 100.
 """
 
 import sys
 import warnings
-from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from reproduced import GOLD, ROOT, Row, Table, figure
+from reproduced import GOLD, NOT_PRINTED, ROOT, Row, Table, figure, quotations, quoted
+from skbench.stats.scales.aggregation import difference_variance
 from skbench.tasks import (
     HierarchicalBetaBinomial,
     TaskBootstrap,
@@ -21,216 +24,361 @@ from skbench.tasks import (
     differences,
     normalize_scores,
     rank_models,
+    rank_probabilities,
 )
 
 sys.path.append(str(ROOT / "tests"))
 
-from reference.vtab import CATEGORIES, printed_table, vtab_rows
+from reference.vtab import CATEGORIES, COLUMNS, FULL_NAMES, vtab_rows
 
-SCHEMES = {
-    "mean": "by_avg",
-    "geometric mean": "geom_mean",
-    "average rank": "avg_rank",
-    "noisy average rank": "avg_rank_noise",
-    "binned average rank": "avg_rank_bins",
-}
-HUNDRED = "the paper's ends are quantiles of 100 draws"
-TOP = ["Sup-Rotation-100%", "Sup-Exemplar-100%", "Sup-100%"]
+ENDS = ("point", "low", "high")
+FEW = 100  # draws of the paper
+N_RUNS = 100
+SCORES, RANKS, PAIRS = 0.834, 0.95, 1 - 0.05 / 3  # levels
+TOP = [("SR-100%", "SE-100%"), ("SR-100%", "S-100%"), ("SE-100%", "S-100%")]
+CORNERS = ("specialized", "structured", "natural")
 
 
 def add_arguments(parser):
     """Options of ``reproduce.py l24``."""
-    parser.add_argument("--draws", type=int, default=10_000)
+    parser.add_argument("--draws", type=int, default=10_000, help="a multiple of 100")
 
 
 def tables(arguments):
     """All tables, and what figures 3 to 6 show."""
+    warnings.filterwarnings("ignore", "The bounds are")  # the paper's move with the draws
+    warnings.filterwarnings("ignore", "Only .* draws are expected")  # so few has the paper
     rows = vtab_rows(GOLD)
-    y, n = rows["k"] / rows["n"], rows["n"]
-    bootstrap = TaskBootstrap(n_draws=arguments.draws, random_state=0).fit(rows, y, n=n)
-    published = partial(
-        HierarchicalBetaBinomial.as_published, n_draws=arguments.draws, random_state=0
+    data = rows, rows["k"] / rows["n"], None, rows["n"]
+
+    def hierarchical(kind):
+        made = HierarchicalBetaBinomial.as_published(kind, n_draws=arguments.draws, random_state=0)
+        return made.fit(*data).draws_
+
+    yield _settings(data)
+    yield _printed_twice()
+    yield _simulation_study(arguments.draws)
+    bootstrap = TaskBootstrap(arguments.draws, random_state=0).fit(*data).draws_
+    predictive = hierarchical("predictive")
+    runs = [TaskBootstrap(FEW, random_state=seed).fit(*data).draws_ for seed in range(N_RUNS)]
+    scaled = [normalize_scores(run, "bootstrap") for run in runs]
+    yield _scores("Tables 2 and 6: accuracy in points, bootstrap", 6, bootstrap)
+    yield _scores("Tables 2 and 7: hierarchical model, new test sets", 7, predictive)
+    yield _scores("Tables 2 and 9: normalized accuracy, bounds of 100 draws", 9, *scaled)
+    yield _table_3(bootstrap, predictive, scaled)
+    yield _ranks("Tables 4 and 8: ranks, bootstrap", 8, bootstrap)
+    yield _ranks("Tables 5 and 10: ranks, normalized, bounds of 100 draws", 10, *scaled)
+    yield _ranks("Table 11: ranks, hierarchical model, new test sets", 11, predictive)
+    yield _figures_3_and_4(data, runs)
+    yield _figures_5_and_6(hierarchical("parameter"))
+
+
+def _settings(data):
+    """Numbers of the paper's text that can be computed."""
+    rows, _, _, n = data
+    z = norm.isf(float(quoted("L24", "Section 2.1", "overlap", "alpha")) / 2) / np.sqrt(2)
+    half = np.sqrt(difference_variance(1, 1, 0.5) / difference_variance(1, 1))
+    return Table(
+        "Settings and figures of the text",
+        [
+            Row(
+                "models, tasks",
+                quoted("L24", "Section A.1", "benchmark", "models", "tasks"),
+                ", ".join(str(rows[name].nunique()) for name in ("model", "task")),
+            ),
+            Row(
+                "test items of a task, fewest and most",
+                quoted("L24", "Section A.1", "benchmark", "fewest", "most", form="{} to {}"),
+                f"{n.min()} to {n.max():,}",
+            ),
+            Row(
+                "level at which two intervals touch when a 5% test decides",
+                quoted("L24", "Section 2.1", "overlap", "level"),
+                f"{100 * (1 - 2 * norm.sf(z)):.1f}%",
+                "of two independent models with like errors",
+            ),
+            Row(
+                "rho = .5: standard deviation of a difference, of that with rho = 0",
+                quoted("L24", "Section 2.3", "correlated models", "share of the sd"),
+                f"{100 * half:.0f}%",
+                "the paper says about: the root of one half",
+            ),
+            Row(
+                "z that makes up for it",
+                quoted("L24", "Figure 3", "b", "z"),
+                figure(2 * half, 1),
+            ),
+            Row(
+                "draws of the bootstrap",
+                NOT_PRINTED,
+                str(FEW),
+                "quantiles of 100 draws lie at .975 x 99 = 96.525: between ranks 4 and 5 that is "
+                "4.525, printed 4.5, and of 11 and 15.5 it is 13.4, of 15.5 and 16 it is 15.8",
+            ),
+        ],
     )
-    accuracy = published("parameter").fit(rows, y, n=n)
-    predictive = published("predictive").fit(rows, y, n=n)
-    few = TaskBootstrap(n_draws=100, random_state=0).fit(rows, y, n=n)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the bounds depend on the draws
-        normalized = normalize_scores(few.draws_, "bootstrap")
-    bounds = "bounds are the extremes of 100 draws, the paper's own and ours"
-    return [
-        _simulation_study(arguments.draws),
-        _table("Tables 2 and 6: accuracy in points, bootstrap", 6, _scores(bootstrap), HUNDRED),
-        _table(
-            "Tables 2 and 7: hierarchical model, new test sets",
-            7,
-            _scores(predictive),
-            f"new test sets, not accuracies, whose intervals are sqrt 2 shorter; {HUNDRED}",
-        ),
-        _table_3(bootstrap, accuracy, predictive, normalized),
-        _ranks("Tables 4 and 8: ranks, bootstrap", 8, bootstrap, HUNDRED),
-        _table("Tables 2 and 9: normalized accuracy", 9, _scores(normalized), bounds),
-        _ranks("Tables 5 and 10: ranks, normalized", 10, normalized, bounds),
-        _ranks("Table 11: ranks, hierarchical model", 11, predictive, HUNDRED),
-        _figures_3_and_4(rows, y, n, normalized, few),
-        _figures_5_and_6(accuracy),
-    ]
 
 
-def _scores(source):
-    """Value, low and high in points of every model, in each category and overall."""
-    draws = getattr(source, "draws_", source)
-    parts = aggregate(draws, by="category").interval(0.834).to_frame()
-    found = {name: parts.xs(name, level=1) for name in CATEGORIES}
-    found["overall"] = aggregate(draws).interval(0.834).to_frame()
-    columns = ["value", "low", "high"]
-    return {name: 100 * table[columns].astype(float) for name, table in found.items()}
-
-
-def _table(title, number, ours, why):
-    """Every model's overall figure, and how far all of them are apart."""
-    printed = printed_table(GOLD, number)
-    rows = [
-        Row(model, *(_three(table.loc[model]) for table in (_printed(printed), ours["overall"])))
-        for model in printed.index
-    ]
-    return Table(f"{title}, overall", rows + _apart(printed, ours, why, 1))
-
-
-def _ranks(title, number, source, why):
-    printed = printed_table(GOLD, number)
-    columns = ["value", "low", "high"]
-    ours = {
-        column: rank_models(source, criterion, random_state=0).interval().to_frame()[columns]
-        for criterion, column in SCHEMES.items()
+def _printed_twice():
+    """Tables 2, 4 and 5 repeat cells of the appendix."""
+    places = {
+        "Table 2": {
+            "Avg Acc Bootstrap": ("Table 6", "Overall"),
+            "Avg Acc Bayesian HM": ("Table 7", "Overall"),
+            "Avg Norm Acc": ("Table 9", "Overall"),
+        },
+        "Table 4": {head: ("Table 8", head) for head in COLUMNS.values()},
+        "Table 5": {head: ("Table 10", head) for head in COLUMNS.values()},
     }
-    ours = {name: table.astype(float) for name, table in ours.items()}
-    rows = [
-        Row(
-            model,
-            _three(_printed(printed, "by_avg").loc[model]),
-            _three(ours["by_avg"].loc[model]),
-        )
-        for model in printed.index
-    ]
-    return Table(f"{title}, by average", rows + _apart(printed, ours, why, 2))
+    rows, n_cells = [], 0
+    for place, heads in places.items():
+        for head, other in heads.items():
+            full = _column(*other)
+            for model, (cell, numbers) in _column(place, head).items():
+                n_cells += len(numbers)
+                if (numbers != full[model][1]).any():
+                    why = f"the paper has both, here in the place of ours: {other[0]}"
+                    rows.append(Row(f"{place}, {head}: {model}", cell, full[model][0], why))
+    title = f"Cells that the paper prints twice: {len(rows)} of {n_cells // 3} triples disagree"
+    return Table(title, rows)
 
 
-def _apart(printed, ours, why, digits):
+def _column(place, head):
+    """A column as printed: the cell of each row, and its numbers."""
+    found = {}
+    for paper, where, row, column in quotations():
+        if (paper, where, column) == ("L24", place, f"{head} point"):
+            cells = [quoted("L24", place, row, f"{head} {end}") for end in ENDS]
+            whole = quoted(
+                "L24", place, row, *(f"{head} {end}" for end in ENDS), form="{} ({}, {})"
+            )
+            found[FULL_NAMES.get(row, row)] = whole, np.array(cells, dtype=float)
+    return found
+
+
+def _three(values, level):
+    """Mean and ends of draws along the last axis but one."""
+    ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=-2)
+    return np.stack([values.mean(axis=-2), *ends], axis=-1)
+
+
+def _compared(place, head, names, estimate, runs, level):
+    """A row for every printed cell of a column, and how far ours is apart."""
+    here = np.column_stack([estimate.value, estimate.low, estimate.high])
+    many = _three(runs, level)
+    rows, apart = [], []
+    for name, (cell, numbers) in _column(place, head).items():
+        i = list(names).index(name)
+        text = "{:.1f} ({:.1f}, {:.1f})".format(*here[i] + 0.0)
+        low, high = many[:, i].min(axis=0) - 0.05, many[:, i].max(axis=0) + 0.05
+        inside = np.all((low <= numbers) & (numbers <= high))
+        why = "runs of 100 draws reach it" if inside else "no run of 100 draws reaches it"
+        rows.append(Row(name, cell, text, "" if text == cell else why))
+        apart.append(np.abs(here[i] - numbers).max())
+    return rows, apart
+
+
+def _table(title, place, shown, statistics, level):
+    """One column in full, of the others the cell that is furthest apart."""
     rows = []
-    for name, table in ours.items():
-        apart = (table.loc[printed.index] - _printed(printed, name)).abs()
-        ends = apart[["low", "high"]].max().max()
-        text = f"{figure(apart['value'].max(), digits)}, {figure(ends, digits)}"
-        rows.append(Row(f"{name}: largest difference of point, of ends", "0, 0", text, why))
-    return rows
+    for head, draws in statistics[0].items():
+        (models,) = draws.labels
+        runs = np.concatenate([one[head].values for one in statistics])
+        runs = runs.reshape(-1, FEW, len(models))
+        found, apart = _compared(place, head, models, draws.interval(level), runs, level)
+        if head == shown:
+            rows = [*found, *rows]
+        else:
+            worst = found[int(np.argmax(apart))]
+            what = f"{head}, the furthest apart: {worst.what}"
+            rows.append(Row(what, worst.paper, worst.here, worst.why))
+    return Table(f"{title}; {shown} in full", rows)
 
 
-def _printed(table, column="overall"):
-    ends = {"value": "point", "low": "lo", "high": "hi"}
-    return pd.DataFrame({name: table[f"{column}_{end}"] for name, end in ends.items()})
+def _scores(title, number, *sources):
+    """Mean accuracies in points, in each category and overall."""
+
+    def means(draws):
+        weights = {name: {c: float(c == name) for c in CATEGORIES} for name in CATEGORIES}
+        weights["overall"] = None
+        return {name.capitalize(): aggregate(_points(draws), w) for name, w in weights.items()}
+
+    return _table(title, f"Table {number}", "Overall", [means(s) for s in sources], SCORES)
 
 
-def _three(row):
-    return f"{row['value']:.1f} ({row['low']:.1f}, {row['high']:.1f})"
+def _points(draws):
+    return type(draws)(100 * draws.values, draws.labels, draws.kind)
 
 
-def _table_3(bootstrap, accuracy, predictive, normalized):
-    pairs = [(TOP[0], TOP[1]), (TOP[0], TOP[2]), (TOP[1], TOP[2])]
-    paper = {
-        "bootstrap": ["0.3 (-0.1, 0.8)", "1.6 (1.2, 2.0)", "1.3 (0.9, 1.7)"],
-        "hierarchical, new test sets": ["0.3 (-0.3, 0.9)", "1.6 (1.0, 2.2)", "1.3 (0.7, 1.9)"],
-        "normalized": ["-1.1 (-2.1, 0.0)", "3.3 (2.3, 4.3)", "4.4 (3.4, 5.3)"],
+def _ranks(title, number, *sources):
+    """Five aggregations of ranks."""
+
+    def ranks(draws):
+        return {head: rank_models(draws, by, random_state=0) for by, head in COLUMNS.items()}
+
+    return _table(title, f"Table {number}", "By avg", [ranks(s) for s in sources], RANKS)
+
+
+def _table_3(bootstrap, predictive, scaled):
+    columns = {
+        "Avg Acc Diff Bootstrap": [bootstrap],
+        "Avg Acc Diff Bayesian HM": [predictive],
+        "Avg Norm Acc Diff": scaled,
     }
-    sources = dict(zip(paper, (bootstrap, predictive, normalized), strict=True))
+    pairs = [(FULL_NAMES[a], FULL_NAMES[b]) for a, b in TOP]
     rows = []
-    for name, texts in paper.items():
-        draws = getattr(sources[name], "draws_", sources[name])
-        found = differences(aggregate(draws), pairs)
-        found = found.interval(1 - 0.05 / 3) if hasattr(found, "interval") else found
-        table = 100 * found.to_frame()[["value", "low", "high"]].astype(float)
-        for (a, b), text, (_, row) in zip(pairs, texts, table.iterrows(), strict=True):
-            rows.append(Row(f"{name}: {a} - {b}", text, _three(row), HUNDRED))
+    for head, sources in columns.items():
+        scores = [aggregate(_points(source)) for source in sources]
+        values = np.concatenate([s.values for s in scores])
+        a, b = (scores[0].labels[0].get_indexer(names) for names in zip(*pairs, strict=True))
+        runs = (values[:, a] - values[:, b]).reshape(-1, FEW, len(pairs))
+        names = [" - ".join(pair) for pair in TOP]
+        found = differences(scores[0], pairs)
+        of_column, _ = _compared("Table 3", head, names, found, runs, PAIRS)
+        rows += [Row(f"{head}: {row.what}", row.paper, row.here, row.why) for row in of_column]
     return Table("Table 3: differences of three models in points, 98.33% each", rows)
 
 
 def _simulation_study(n_draws):
     """Section 2.2: three tasks, two models, the prior of which decides."""
-    n = np.array([200, 10_000, 20_000])
-    X = pd.DataFrame([(m, t) for m in "AB" for t in "123"], columns=["model", "task"])
-    y = np.array([100, 5000, 10_000, 115, 5000, 10_000]) / np.tile(n, 2)
-    sizes = np.tile(n, 2)
-
-    def interval(fitted):
-        a, b = aggregate(fitted.draws_).values.T
-        return np.quantile(a - b, [0.025, 0.975])
-
-    def text(ends, digits=3):
-        return f"({figure(ends[0], digits)}, {figure(ends[1], digits)})"
-
-    boot = interval(TaskBootstrap(n_draws=n_draws, random_state=0).fit(X, y, n=sizes))
-    hundreds = [
-        interval(TaskBootstrap(n_draws=100, random_state=seed).fit(X, y, n=sizes))
-        for seed in range(200)
-    ]
+    fitted, n = _study()
+    boot = fitted(TaskBootstrap(n_draws, random_state=0))
+    hundreds = [fitted(TaskBootstrap(FEW, random_state=seed)) for seed in range(2 * N_RUNS)]
     sd = np.std(hundreds, axis=0)
-    a, b = (norm(2000, 10), norm(2000, 10)), (norm(2100, 10), norm(1900, 10))
+    printed = quoted("L24", "Section 2.2", "bootstrap", "low", "high", form="({}, {})")
+    high = float(quoted("L24", "Section 2.2", "bootstrap", "high"))
     bayes = {
-        name: HierarchicalBetaBinomial(prior=prior, n_draws=n_draws, random_state=0)
-        for name, prior in (("as printed", {"A": a, "B": b}), ("exchanged", {"A": b, "B": a}))
+        name: fitted(HierarchicalBetaBinomial(prior=prior, n_draws=n_draws, random_state=0))
+        for name, prior in {
+            "printed": {"A": _priors(1), "B": _priors(2)},
+            "exchanged": {"A": _priors(2), "B": _priors(1)},
+            "wide": {"A": _priors(1, 10), "B": _priors(2, 10)},
+        }.items()
     }
-    ends = {name: interval(model.fit(X, y, n=sizes)) for name, model in bayes.items()}
     return Table(
         "Section 2.2, simulation study: interval of A - B",
         [
             Row(
+                "items of task 2 in the head of Table 1",
+                quoted("L24", "Table 1", "items", "task 2"),
+                str(n[1]),
+                "a lost zero: 5000 of them are right, and the text has 10000",
+            ),
+            Row(
                 "bootstrap",
-                "(-.059, .097)",
-                text(boot),
-                "a lost zero: (-.059, .0097) has the luck of 100 draws, whose ends vary by "
-                f"{figure(sd[0], 4)} and {figure(sd[1], 4)} (sd); .097 is "
-                f"{(0.097 - boot[1]) / sd[1]:.0f} of these off",
+                printed,
+                _interval(boot),
+                "a lost zero: (-.059, .0097) is within the luck of 100 draws, whose ends vary by "
+                f"{figure(sd[0], 4)} and {figure(sd[1], 4)} (sd), .097 is "
+                f"{(high - boot[1]) / sd[1]:.0f} of these off; either way 0 is inside",
             ),
             Row(
                 "hierarchical",
-                "(-.021, -.003)",
-                text(ends["as printed"]),
+                quoted("L24", "Section 2.2", "hierarchical", "low", "high", form="({}, {})"),
+                _interval(bayes["printed"]),
                 "10 is a standard deviation; the first prior is of model A, the second of B",
             ),
-            Row("priors exchanged", "-", text(ends["exchanged"], 4), "the prior decides"),
+            Row("priors exchanged", NOT_PRINTED, _interval(bayes["exchanged"], 4), "they decide"),
+            Row(
+                "standard deviations between 0 and the means of the priors",
+                quoted("L24", "Section 2.2", "priors", "distance of 0 in sd"),
+                "190 to 210",
+                "1900 / 10 to 2100 / 10; 20 or so are right for a standard deviation of 100",
+            ),
+            Row(
+                "hierarchical, with standard deviations of 100",
+                NOT_PRINTED,
+                _interval(bayes["wide"]),
+                "not the printed interval: so 10 is what was used, and 20 the misprint",
+            ),
         ],
     )
 
 
-def _figures_3_and_4(rows, y, n, normalized, few):
-    order = ["specialized", "structured", "natural"]
-    shares = {"Figure 3": WeightSimplex(order).fit(rows, y, n=n).fractions_}
-    low, high = few.draws_.values.min(axis=(0, 1)), few.draws_.values.max(axis=(0, 1))
-    place = dict(zip(few.tasks_.get_level_values("task"), range(len(low)), strict=True))
-    at = rows["task"].map(place).to_numpy()
-    span = high[at] - low[at]
-    sigma2 = y * (1 - y) / n / span**2
-    shares["Figure 4"] = WeightSimplex(order).fit(rows, (y - low[at]) / span, sigma2).fractions_
-    return Table(
-        "Figures 3 and 4: share of the weightings that a model wins",
-        [
-            Row(f"{name}: {model}", "map", figure(share, 3), "")
-            for name, found in shares.items()
-            for model, share in found.items()
-        ],
+def _study():
+    """A function from estimator to its interval of A - B, and the items of three tasks."""
+    tasks = ("task 1", "task 2", "task 3")
+
+    def numbers(*row):
+        return [int(quoted("L24", *row, name)) for name in tasks]
+
+    n = np.tile(numbers("Section 2.2", "simulation study, items"), 2)
+    right = [numbers("Table 1", f"Model {name}") for name in "AB"]
+    X = pd.DataFrame([(m, t) for m in "AB" for t in tasks], columns=["model", "task"])
+
+    def fitted(estimator):
+        scores = aggregate(estimator.fit(X, np.ravel(right) / n, n=n).draws_)
+        found = differences(scores, [("A", "B")])
+        return np.array([found.low[0], found.high[0]])
+
+    return fitted, n
+
+
+def _priors(number, times=1):
+    """The printed priors of a model, or wider ones."""
+    rows = [f"{name} {number}" for name in ("alpha", "beta")]
+    means, sds = (
+        [float(quoted("L24", "Section 2.2", row, column)) for row in rows]
+        for column in ("mean", "sd")
     )
+    return tuple(norm(mean, times * sd) for mean, sd in zip(means, sds, strict=True))
 
 
-def _figures_5_and_6(accuracy):
-    weights = {
-        "Figure 5 (.95 structured)": {"natural": 0.025, "specialized": 0.025, "structured": 0.95},
-        "Figure 6 (tasks alike)": None,
+def _interval(ends, digits=3):
+    return f"({figure(ends[0], digits)}, {figure(ends[1], digits)})"
+
+
+def _figures_3_and_4(data, runs):
+    rows, y, _, n = data
+    scale = _scale(runs[0], rows)
+    variance = y * (1 - y) / n
+    cases = {
+        "Figure 3": (y, variance),
+        "Figure 4": ((y - scale[0]) / scale[1], variance / scale[1] ** 2),
     }
+    found = []
+    for name, (scores, sigma2) in cases.items():
+        maps = {
+            "a": WeightSimplex(CORNERS).fit(rows, scores, sigma2),
+            "b": WeightSimplex(CORNERS, z=2 * np.sqrt(0.5)).fit(rows, scores, sigma2),
+        }
+        for part, simplex in maps.items():
+            structured = simplex.weights_[simplex.winners() == "Rotation", 1].min()
+            z = quoted("L24", name, part, "z")
+            found.append(
+                Row(
+                    f"{name} ({part}), {z} standard errors",
+                    NOT_PRINTED,
+                    _shares(simplex),
+                    f"a map; as its text says, Rotation wins where structured tasks weigh most, "
+                    f"here from {structured:.3f} on",
+                )
+            )
+        correlated = WeightSimplex(CORNERS, rho=0.5).fit(rows, scores, sigma2)
+        moved = (correlated.fractions_ - maps["b"].fractions_).abs().max()
+        why = f"of the shares of (b), the largest change is {moved:.4f}"
+        found.append(Row(f"{name}, rho = .5", NOT_PRINTED, _shares(correlated), why))
+    return Table("Figures 3 and 4: shares of the weightings that a model wins", found)
+
+
+def _scale(draws, rows):
+    """Smallest draw of each row's task, and the range."""
+    low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
+    at = draws.labels[1].get_level_values("task").get_indexer(rows["task"])
+    return low[at], (high - low)[at]
+
+
+def _shares(simplex):
+    return ", ".join(f"{name} {figure(share, 3)}" for name, share in simplex.fractions_.items())
+
+
+def _figures_5_and_6(accuracies):
+    weights = {name: float(quoted("L24", "Figure 5", "weights", name)) for name in CATEGORIES}
     rows = []
-    for name, weight in weights.items():
-        scores = aggregate(accuracy.draws_, weight)
-        ranks = (-scores.values).argsort(axis=1).argsort(axis=1) + 1
-        for j in np.argsort(ranks.mean(axis=0))[:4]:
-            first = np.mean(ranks[:, j] == 1)
-            rows.append(Row(f"{name}: {scores.labels[0][j]} is first", "map", figure(first, 3), ""))
-    return Table("Figures 5 and 6: probability of rank 1", rows)
+    for name, w in {"Figure 5 (.95 structured)": weights, "Figure 6 (tasks alike)": None}.items():
+        found = rank_probabilities(rank_models(accuracies, weights=w))
+        for model in _column("Table 2", "Avg Acc Bayesian HM"):
+            likely = found.loc[model][lambda p: p >= 0.0005]
+            text = ", ".join(f"{rank}: {figure(p, 3)}" for rank, p in likely.items())
+            rows.append(Row(f"{name}: {model}", NOT_PRINTED, text, "six panels of bars"))
+    return Table("Figures 5 and 6: probabilities of ranks", rows)

@@ -222,9 +222,11 @@ class EmpiricalBayes(GroupEstimator):
     def _fit(self, X, groups):
         self.groups_ = groups
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
-        regressor = prepared_regressor(self.regressor, X, groups, int(seed))
         # (1) `z_` and `sigma2_` are given. (2) Split the groups into folds.
         splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
+        # Names of topics say something of a held-out group only where folds split topics.
+        whole = groups if getattr(splitter, "keep_groups", True) else None
+        regressor = prepared_regressor(self.regressor, X, whole, int(seed))
         # (3) Fit the regression on the other folds, predict the held-out fold; (5) so every fold.
         folding = splitter, groups, self.n_jobs
         self._prior_means, folds = cross_fit(regressor, X, self.z_, None, *folding)

@@ -315,6 +315,13 @@ def _cut_t_interval(value, standard_error, df, bounds, confidence_level):
     return cut(low, bounds), cut(high, bounds)
 
 
+def quantile_interval(draws, confidence_level, bounds=None):
+    """Equal-tailed quantiles of draws on the first axis."""
+    alpha = 1 - confidence_level
+    low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
+    return cut(low, bounds), cut(high, bounds)
+
+
 def cut(scores, bounds):
     """Scores cut to their range, where it is known."""
     return scores if bounds is None else np.clip(scores, *bounds)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Bounds, RandomState
-from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
+from skbench.ppi._base import GroupResult, PPIEstimator, quantile_interval, refuse_dependent_rows
 from skbench.ppi._calibrated import shares_by_verdict
 from skbench.ppi._verdicts import (
     MOST_VALUES,
@@ -282,7 +282,7 @@ class ChainRulePPI(PPIEstimator):
         """Mean and deviation of the posterior, and its interval at any level."""
         if self.integration == "draws":
             draws = chain_draws(*counts, self.n_draws, as_generator(self.random_state))
-            return draws.mean(axis=0), draws.std(axis=0, ddof=1), partial(_quantile_interval, draws)
+            return draws.mean(axis=0), draws.std(axis=0, ddof=1), partial(quantile_interval, draws)
         error = np.sqrt(moments.unlabeled_variance + moments.labeled_variance)
         return moments.mean, error, partial(chain_interval, *counts)
 
@@ -324,12 +324,6 @@ def _with_and_without(pull, interval, bounds, confidence_level):
     low, high = interval(confidence_level)
     moved = np.clip(low + pull, *bounds), np.clip(high + pull, *bounds)
     return np.minimum(low, moved[0]), np.maximum(high, moved[1])
-
-
-def _quantile_interval(draws, confidence_level):
-    alpha = 1 - confidence_level
-    low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
-    return low, high
 
 
 def _classical_variance(table, values):

@@ -11,13 +11,15 @@ import pandas as pd
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.tree import DecisionTreeRegressor
 
-from skbench._types import Bounds, Count, Estimator, checked
+from skbench._random import as_generator
+from skbench._types import AtLeastTwo, Bounds, Count, Estimator, RandomState, checked
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     PPIEstimator,
     difference_interval,
     difference_result,
     equal_power,
+    quantile_interval,
     refuse_dependent_rows,
     score_bounds,
     smoothed_bounds,
@@ -28,10 +30,12 @@ from skbench.stats.ppi.strata import (
     merged_strata,
     quantile_edges,
     strata_between,
+    stratified_draws,
     stratified_mean,
 )
 
 _PUBLISHED_SEARCH = (2, 3, 5, 10, 20, 40)
+_SEARCH_LEVEL = 0.95
 _PSEUDO_LABELS = 2.0  # at each end of the range, shared out among the strata
 
 
@@ -54,12 +58,18 @@ class StratifiedPPI(PPIEstimator):
         - ``strata(X)``: returns the stratum of every row, of autorater scores as an
           array of shape (n_rows, n_autoraters).
     n_strata : int or sequence of int, default=5
-        Number of bins or leaves; of several the one with the smallest standard error. Those with
+        Number of bins or leaves; of several the one with the shortest 95% interval. Those with
         fewer than 3 labeled or unlabeled rows are merged into one.
     power_tuning : bool, default=False
         Whether the autorater's weight is tuned within each stratum.
     bounds : tuple of two floats, default=None
         Range of the labels by their definition; None as in `PPIMean`.
+    integration : {"exact", "draws"}, default="exact"
+        Whether the interval comes from moments and Student's t, or from posterior draws as in [1]_.
+    n_draws : int, default=10_000
+        Number of draws, for ``integration="draws"``.
+    random_state : None, int, RandomState or Generator, default=None
+        For ``integration="draws"``.
 
     Attributes
     ----------
@@ -87,8 +97,9 @@ class StratifiedPPI(PPIEstimator):
     Notes
     -----
     The estimator of section 4.3 of [1]_ with its rule for thin strata
-    (`skbench.stats.strata.merged_strata`) and its Dirichlet law of the stratum
-    sizes, in closed form. Variances are smoothed for bounded labels as in `PPIMean`.
+    (`skbench.stats.strata.merged_strata`) and its Dirichlet law of the stratum sizes. The moments
+    are in closed form; variances are smoothed for bounded labels as in `PPIMean`. "draws" has no
+    smoothing (`skbench.stats.strata.stratified_draws`) and the guarantee "posterior".
 
     Strata fitted on the labels have smaller residuals than new rows would, so the guarantee is
     "none". Of 95% intervals from 50 to 100 labels, forests and boosting covered .85 to .92, a
@@ -127,41 +138,54 @@ class StratifiedPPI(PPIEstimator):
         power_tuning: bool = False,
         *,
         bounds: Bounds | None = None,
+        integration: Literal["exact", "draws"] = "exact",
+        n_draws: AtLeastTwo = 10_000,
+        random_state: RandomState = None,
     ) -> None:
         self.strata = strata
         self.n_strata = n_strata
         self.power_tuning = power_tuning
         self.bounds = bounds
+        self.integration = integration
+        self.n_draws = n_draws
+        self.random_state = random_state
 
     @classmethod
-    def as_published(cls, strata: Literal["quantile", "tree"] = "quantile") -> StratifiedPPI:
+    def as_published(
+        cls, strata: Literal["quantile", "tree"] = "quantile", random_state: RandomState = 0
+    ) -> StratifiedPPI:
         """The estimator of Hofer et al. (2024) with a search for the number of strata.
 
         Parameters
         ----------
         strata : {"quantile", "tree"}, default="quantile"
             Bins of the autorater's score with as many unlabeled rows each, or leaves of a
-            regression tree grown on the labeled rows (``K = *`` in the paper's tables).
+            regression tree grown on the labeled rows.
+        random_state : None, int, RandomState or Generator, default=0
+            Makes the draws repeatable.
 
         Returns
         -------
         StratifiedPPI
-            With ``n_strata=(2, 3, 5, 10, 20, 40)``, strata of at least 3 labeled and unlabeled
-            rows, and no power tuning.
+            With ``n_strata=(2, 3, 5, 10, 20, 40)`` (``K = *`` in the paper's tables) and
+            ``integration="draws"``, 10,000 of them.
 
         Notes
         -----
-        The paper leaves open by what the number is chosen: here by the smallest standard
-        error, on the same labels as the estimate. It draws the interval from the posterior;
-        here it is the t interval of the same moments. The intervals are too short for their
-        level, which the guarantee "none" says.
+        By its appendix A.2 the paper takes the number of strata with the shortest interval, on the
+        same labels as the estimate. ``set_params(n_strata=5)`` is its fixed K, and
+        ``set_params(power_tuning=True)`` its "+ ptune". Sample variances have the divisor
+        ``n - 1``, where its section 2.1.2 prints n, and the interval is cut to the range of the
+        labels. Searched intervals are too short for their level: the guarantee is "none".
         """
-        return cls(strata, n_strata=_PUBLISHED_SEARCH, power_tuning=False)
+        return cls(strata, _PUBLISHED_SEARCH, integration="draws", random_state=random_state)
 
     @property
     def _guarantee(self):
         if self._learns_from_labels:
             return "none"
+        if self.integration == "draws":
+            return "posterior"
         return ON_AVERAGE if self._labels_are_binary else UNLESS_SKEWED
 
     @property
@@ -173,19 +197,21 @@ class StratifiedPPI(PPIEstimator):
 
     @property
     def _method(self):
-        return "stratified PPI++" if self.power_tuning else "stratified PPI"
+        name = "stratified PPI++" if self.power_tuning else "stratified PPI"
+        return name if self.integration == "exact" else f"{name} ({self.n_draws} draws)"
 
     def _fit_groups(self, data):
         refuse_dependent_rows(data, type(self).__name__)
         found = [(n, *self._stratified(data, n)) for n in np.atleast_1d(self.n_strata).tolist()]
-        errors = [np.nan_to_num(one[1].standard_error, nan=np.inf).mean() for one in found]
-        self.n_strata_, result, self.strata_ = found[int(np.argmin(errors))]
+        widths = [_mean_width(result) for _, result, _ in found] if len(found) > 1 else [0.0]
+        self.n_strata_, result, self.strata_ = found[int(np.argmin(widths))]
         return result
 
     def _stratified(self, data, n_strata):
         """The estimate with so many strata, and the stratum of each row."""
         bounds = score_bounds(data, self.bounds)
-        smoothing = smoothed_bounds(data, bounds)
+        drawn = self.integration == "draws"
+        smoothing = None if drawn else smoothed_bounds(data, bounds)
         strata = self._strata_of(data, n_strata)
         cells = strata(data.autorater, data.codes)
         n_cells = strata.per_group.shape[1]
@@ -204,7 +230,8 @@ class StratifiedPPI(PPIEstimator):
         # Without unlabeled rows the labeled ones tell how common the strata are.
         counts = np.where(n_unlabeled.any(axis=1, keepdims=True), n_unlabeled, n_labeled)
         columns = (found.value, found.variance, found.unlabeled_variance, found.df)
-        total = stratified_mean(*map(by_group, columns), counts)
+        columns = [by_group(column) for column in columns]
+        total = stratified_mean(*columns, counts)
         self._labels_are_binary = is_binary(data, bounds)
         share = total.weights
         rectifier = np.where(share > 0, by_group(found.rectifier), 0.0)
@@ -216,6 +243,11 @@ class StratifiedPPI(PPIEstimator):
         n_rows = n_labeled.sum(axis=1), n_unlabeled.sum(axis=1)
         mean = ppi.DifferenceEstimate(*total[:4], lambda_, mean_rectifier, *n_rows)
         interval, worst_cases = difference_interval(data, mean, mean.variance > 0, bounds)
+        if drawn:
+            rng, rows = as_generator(self.random_state), (n_labeled, n_unlabeled, counts)
+            draws = stratified_draws(columns[:3], *rows, self.n_draws, rng)
+            draws[:, ~(mean.variance > 0)] = np.nan
+            interval, worst_cases = partial(quantile_interval, draws, bounds=bounds), None
         result = difference_result(
             data,
             mean,
@@ -313,6 +345,12 @@ def _checked_strata(tell, X, codes):
         row = int(np.argmax(pd.isna(strata)))
         raise ValueError(f"strata(X) returned no stratum for row {row}: give every row one.")
     return strata
+
+
+def _mean_width(result):
+    """Mean width of the 95% intervals of the groups; inf where one is not known."""
+    low, high = result.interval(_SEARCH_LEVEL)
+    return np.nan_to_num(high - low, nan=np.inf).mean()
 
 
 def _shared_out(n_labeled, n_cells):

@@ -214,14 +214,17 @@ class MeanRankScore(BaseEstimator):
                 "language=, task= or dataset=."
             )
         mean, variance, n = (
-            table[chosen.index].to_numpy(dtype=float)[complete] for table in self._moments.values()
+            table[chosen.index].to_numpy(dtype=float) for table in self._moments.values()
         )
-        if (n < 2).any():
+        if (n[complete] < 2).any():
             raise ValueError("Rank sets need two raw scores or more of every model on a data set.")
         weight = _weights(chosen)
         distance, error, df = rank_score_errors(
             mean, variance, n, weight, pooled=self.variant == "pooled"
         )
+        # Models without some score count in the units, as in the published ones, and then leave.
+        pairs = np.ix_(complete, complete)
+        distance, error, df = distance[complete], error[pairs], df[pairs]
         # Equal scores in every run tell nothing of other test items.
         error[error == 0] = np.inf
         better = single_step(-distance, error, df, confidence_level).above

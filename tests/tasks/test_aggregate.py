@@ -69,17 +69,17 @@ INTERPOLATED = {
 
 
 @pytest.mark.parametrize("by", one_in(len(COLUMNS), COLUMNS))
-def test_table_8(vtab, gold_folder, by):
+def test_table_8(vtab, by):
     """Points within .1 and ends within .2, but for two of the 160 ends.
 
     These are printed as 4.5, half way between two whole ranks: quantiles of 100 draws are
     interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 20,000 draws
     the ends are 4 and 5. Some hundreds of them have the printed ends, as all the others.
     """
-    printed = printed_table(gold_folder, 8)
+    printed = printed_table(8, by)
     drawn = rank_models(vtab, by, random_state=0)
     interval = drawn.interval().to_frame().loc[printed.index]
-    point, *ends = (printed[f"{COLUMNS[by]}_{name}"].to_numpy() for name in ("point", "lo", "hi"))
+    point, *ends = printed.to_numpy().T
     np.testing.assert_allclose(interval["value"], point, atol=0.1)
     ours = interval[["low", "high"]].astype(float)
     off = np.abs(ours - np.column_stack(ends)) > 0.2
@@ -92,18 +92,17 @@ def test_table_8(vtab, gold_folder, by):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("column", [*CATEGORIES, "overall"])
-def test_table_9(hundreds, gold_folder, column):
+def test_table_9(hundreds, column):
     """The bounds move from bootstrap to bootstrap, and the paper made one: compare with many."""
-    printed = printed_table(gold_folder, 9)
+    printed = printed_table(9, column)
     intervals = []
     for draws in hundreds:
         if column == "overall":
             own = aggregate(draws).interval(0.834).to_frame()
         else:
             own = aggregate(draws, by="category").interval(0.834).to_frame().xs(column, level=1)
-        intervals.append(100 * own.loc[printed.index, ["value", "low", "high"]].astype(float))
-    ours = np.array(intervals)
-    expected = printed[[f"{column}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
+        intervals.append(100 * own.loc[printed.index, printed.columns].astype(float))
+    ours, expected = np.array(intervals), printed.to_numpy()
     if column == "overall":
         np.testing.assert_allclose(ours.mean(axis=0)[:, 0], expected[:, 0], atol=0.25)
     # Within what one bootstrap of 100 draws differs from the mean of all, and rounding.
@@ -112,8 +111,8 @@ def test_table_9(hundreds, gold_folder, column):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", COLUMNS)
-def test_table_10(hundreds, gold_folder, by):
-    printed = printed_table(gold_folder, 10)
+def test_table_10(hundreds, by):
+    printed = printed_table(10, by)
     ours = np.array(
         [
             rank_models(draws, by, random_state=seed)
@@ -124,7 +123,7 @@ def test_table_10(hundreds, gold_folder, by):
             for seed, draws in enumerate(hundreds)
         ]
     )
-    expected = printed[[f"{COLUMNS[by]}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
+    expected = printed.to_numpy()
     spread = ours[:, :, 0].std(axis=0)
     assert np.all(np.abs(expected[:, 0] - ours.mean(axis=0)[:, 0]) < 0.1 + 2 * spread)
     # Every printed end is that of some bootstrap of 100 draws.

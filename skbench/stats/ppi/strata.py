@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbench.stats.intervals.moments import divided, satterthwaite_df
+from skbench.stats.ppi.posteriors import k_proportion_draws, mean_draws
 
 _FEWEST = 3  # labeled, and unlabeled, rows of a stratum that stands alone
 
@@ -174,3 +175,48 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     freedom = np.where(labels.sum(axis=1) > 0, freedom, np.where(exists, df, 0.0).sum(axis=1))
     unlabeled = (square * fixed).sum(axis=1) + between
     return StratifiedMean(mean, labels.sum(axis=1) + unlabeled, unlabeled, freedom, p)
+
+
+def stratified_draws(estimates, n_labeled, n_unlabeled, counts, n_draws, rng):
+    """Draws from the posterior of the sum that `stratified_mean` has the moments of.
+
+    Parameters
+    ----------
+    estimates : sequence of ndarray of shape (n_groups, n_strata)
+        Value, variance and unlabeled variance of `skbench.stats.ppi.difference_estimate`.
+    n_labeled, n_unlabeled : ndarray of int of shape (n_groups, n_strata)
+        Numbers of rows.
+    counts : ndarray of shape (n_groups, n_strata)
+        As in `stratified_mean`.
+    n_draws : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_groups)
+        nan for a group with a stratum of fewer than two labels.
+
+    Notes
+    -----
+    The autorater's mean and the rectifier of each stratum by `mean_draws`, the weights by
+    `k_proportion_draws`, all independent.
+
+    Examples
+    --------
+    >>> estimates, n = ([[0.2, 0.8]], [[0.01, 0.01]], [[0.0, 0.0]]), [[40, 40]]
+    >>> rng = np.random.default_rng(0)
+    >>> d = stratified_draws(estimates, n, [[500, 500]], [[500, 500]], 10_000, rng)
+    >>> print(f"{d.mean():.2f} +- {d.std():.2f}")
+    0.50 +- 0.07
+    """
+    columns = map(np.asarray, (*estimates, n_labeled, n_unlabeled, counts))
+    draws = np.empty((n_draws, len(counts)))
+    for group, rows in enumerate(zip(*columns, strict=True)):
+        value, variance, fixed, n, N, count = (column[rows[-1] > 0] for column in rows)
+        labels = mean_draws(value, (variance - fixed) * n, n, n_draws, rng)
+        # Of fewer than two unlabeled rows the autorater's mean is not used.
+        judged = mean_draws(0 * fixed, fixed * N, np.maximum(N, 2), n_draws, rng)
+        share = k_proportion_draws(count, n_draws, rng)
+        draws[:, group] = (share * (labels + judged)).sum(axis=1)
+    return draws

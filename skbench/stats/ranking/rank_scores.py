@@ -127,7 +127,7 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     ----------
     mean, variance, n : ndarray of shape (n_models, n_datasets)
         Mean score of each model on each data set, variance (``ddof=1``) and number of its raw
-        scores, each from a bootstrap sample of the test set; none missing.
+        scores, each from a bootstrap sample of the test set; nan for a missing score.
     weight : ndarray of shape (n_datasets,)
         Of each data set in the overall score.
     pooled : bool, default=False
@@ -137,7 +137,8 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     Returns
     -------
     score : ndarray of shape (n_models,)
-        ``1 + sum_d w_d (best_d - mean_d) / s_d``; low is good.
+        ``1 + sum_d w_d (best_d - mean_d) / s_d``; low is good. Nan where a score is missing; the
+        others of that model count in ``best_d`` and ``s_d``.
     difference_error : ndarray of shape (n_models, n_models)
         Standard error of every difference; 0 on the diagonal.
     df : ndarray of shape (n_models, n_models)
@@ -159,12 +160,13 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     >>> score.round(2), error[0].round(3)
     (array([1.  , 1.17, 3.2 ]), array([0.   , 0.115, 0.115]))
     """
+    n = np.where(np.isnan(mean), np.nan, n)
     if pooled:
         columns = zip(mean.T, variance.T, n.T, strict=True)
         sd = np.array([_pooled_sd(*column) for column in columns])
     else:
-        sd = mean.std(axis=0)
-        sd[sd <= _ROUNDING * np.abs(mean).max(axis=0)] = 0
+        sd = np.nanstd(mean, axis=0)
+        sd[sd <= _ROUNDING * np.nanmax(np.abs(mean), axis=0)] = 0
     # A data set on which all models are the same parts none of them.
     unit = np.divide(weight, sd, out=np.zeros_like(sd), where=sd > 0)
     parts = unit**2 * variance * (1 + 1 / n)
@@ -175,7 +177,7 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     df = np.divide(both**2, below, out=np.full_like(both, np.inf), where=below > 0)
     error = np.sqrt(both)
     np.fill_diagonal(error, 0.0)
-    return 1 + (mean.max(axis=0) - mean) @ unit, error, df
+    return 1 + (np.nanmax(mean, axis=0) - mean) @ unit, error, df
 
 
 def _pooled_sd(mean, variance, n):

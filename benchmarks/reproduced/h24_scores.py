@@ -1,0 +1,257 @@
+"""Scores in place of Seahorse's and AttributedQA's: Tables 2 and 3, Figures 3 and 6 of Hofer et al.
+
+Both with the paper's autoraters are not public. Scores are simulated with which difference
+estimates and stratified estimates have about the paper's widths. Coverage is then counted as the
+paper counts it, of the mean of all human labels of the pool that the rows come from.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.tree import DecisionTreeRegressor
+
+from reproduced import NOT_PRINTED, Row, Table, figure, quoted
+from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean, StratifiedPPI
+
+LIKE = {"SH1": "Seahorse1", "AQA2": "AQA2"}  # what is simulated: its name in Table 2
+POOL = {"SH1": (2728, 2728), "AQA2": (3000, 1000)}  # rows, and those that people labeled
+SEARCHED = StratifiedPPI.as_published().n_strata
+PUBLISHED = {  # the paper's settings, but for strata
+    "classical": ClassicalMean("wald"),
+    "difference estimate": PPIMean(power_tuning=False, interval="z"),
+    "difference estimate + ptune": PPIMean(interval="z"),
+    "chain rule": ChainRulePPI(prior="jeffreys"),
+}
+# Our name: those of Tables 2 and 3.
+NAMES = {
+    "classical": ("classical", "classic"),
+    "difference estimate": ("difference estimate", "difference est"),
+    "chain rule": ("chain rule", "chain rule"),
+    "stratified(K = 5)": ("stratified(K = 5)", "strat(K=5)"),
+    "stratified(K = *)": ("stratified(K = *)", "strat(K = *)"),
+    "tree(K = 5)": ("tree(5)", "tree(K=5)"),
+    "tree(K = *)": (None, "tree(K = *)"),
+    "difference estimate + ptune": ("difference estimate + ptune", "difference est + powertune"),
+    "stratified(K = 5) + ptune": ("stratified(K = 5) + ptune", None),
+    "stratified(K = *) + ptune": ("stratified(K = *) + ptune", "strat(K = *) + powertune"),
+    "tree(K = 5) + ptune": ("tree(K = 5) + ptune", "tree(K = 5) + powertune"),
+    "tree(K = *) + ptune": (None, "tree(K = *) + powertune"),
+}
+BATCH = 100  # data sets that are fitted at once
+
+
+def tables(n_sets, n_seeds):
+    """Tables 2 and 3 from `n_sets` data sets over all seeds, then Figures 3 and 6."""
+    yield from _tables_2_and_3(max(1, n_sets // n_seeds), n_seeds)
+    yield _figures_3_and_6(max(1, n_sets // 10))
+
+
+def _pools(like, n_sets, n_labeled, rng):
+    """Scores, labels of a few rows, and the mean of all human labels; the true mean is .5."""
+    n_rows, n_human = POOL[like]
+    if like == "SH1":
+        p = rng.random((n_sets, n_rows))
+        f = expit(1.6 * logit(p))
+    else:
+        p = rng.beta(0.3, 0.3, (n_sets, n_rows))
+        f = p**12
+    human = (rng.random(p.shape) < p).astype(float)
+    y = np.where(np.arange(n_rows) < n_labeled, human, np.nan)
+    return f, y, human[:, :n_human].mean(axis=1)
+
+
+def _ends(estimator, f, y):
+    """Ends and standard errors, each data set by itself."""
+    if isinstance(estimator, ChainRulePPI):
+        f = (f > 0.5).astype(float)
+    by = np.repeat(np.arange(len(f)), f.shape[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that an untuned autorater should not be shrunk
+        e = GroupedPPI(estimator, power="per group").fit(f.ravel(), y.ravel(), by).estimate()
+    return np.array([e.low, e.high, e.standard_error])
+
+
+def _leaves(f, y, n_leaves):
+    """Leaf of every row, of the tree that `StratifiedPPI` grows on the labels of its data set."""
+    leaves = []
+    for scores, labels in zip(f[..., None], y, strict=True):
+        known = ~np.isnan(labels)
+        tree = DecisionTreeRegressor(max_leaf_nodes=n_leaves, random_state=0)
+        tree.fit(scores[known], labels[known])
+        leaves.append(tree.tree_.apply(scores.astype(np.float32)))
+    return np.concatenate(leaves)
+
+
+def _intervals(f, y):
+    """Ends by method: those of `PUBLISHED`, and strata with K = 5 and with K searched."""
+    found = {name: _ends(estimator, f, y) for name, estimator in PUBLISHED.items()}
+    leaves = {k: _leaves(f, y, k) for k in SEARCHED}
+    told = {k: lambda X, k=k: leaves[k] for k in SEARCHED}
+    for tuned, suffix in ((False, ""), (True, " + ptune")):
+        for kind in ("stratified", "tree"):
+            fits = {
+                k: _ends(StratifiedPPI(told[k] if kind == "tree" else "quantile", k, tuned), f, y)
+                for k in SEARCHED
+            }
+            every = np.array(list(fits.values()))
+            best = np.argmin(every[:, 2], axis=0)
+            found[f"{kind}(K = 5){suffix}"] = fits[5]
+            found[f"{kind}(K = *){suffix}"] = every[best, :, np.arange(len(f))].T
+    return found
+
+
+def _run(like, n_sets, seed):
+    """Widths, and whether an interval has the pool's mean and the true mean, by method."""
+    rng = np.random.default_rng(seed)
+    batches = []
+    for start in range(0, n_sets, BATCH):
+        f, y, pool = _pools(like, min(BATCH, n_sets - start), 300, rng)
+        batches.append(
+            {
+                name: (high - low, (low <= pool) & (pool <= high), (low <= 0.5) & (0.5 <= high))
+                for name, (low, high, _) in _intervals(f, y).items()
+            }
+        )
+    return {name: np.concatenate([b[name] for b in batches], axis=1) for name in NAMES}
+
+
+def _tables_2_and_3(n_sets, n_seeds):
+    runs = {like: [_run(like, n_sets, seed) for seed in range(n_seeds)] for like in LIKE}
+    yield Table(
+        "Table 2: width at 300 labels and relative to classical, like Seahorse 1; like AQA2",
+        [_widths(name, runs) for name in NAMES],
+    )
+    yield Table(
+        f"Table 3: coverage in %, like Seahorse 1; like AQA2 ({n_seeds} seeds of {n_sets} sets)",
+        [_coverage(name, runs) for name in NAMES],
+    )
+
+
+def _widths(name, runs):
+    here = []
+    for seeds in runs.values():
+        width, classical = (
+            np.mean([run[of][0].mean() for run in seeds]) for of in (name, "classical")
+        )
+        here.append(f"{figure(width, 3)}, {figure(width / classical, 3)}")
+    row = NAMES[name][0]
+    columns = [f"{of} {like}" for like in LIKE.values() for of in ("width", "ratio")]
+    paper = quoted("H24", "Table 2", row, *columns, form="{}, {}; {}, {}") if row else NOT_PRINTED
+    why = "scores simulated; " + _settings(name)
+    if row is None:
+        why += "; left out in the paper, as its coverage is poor"
+    return Row(name, paper, "; ".join(here), why)
+
+
+def _coverage(name, runs):
+    here, why = [], []
+    for seeds in runs.values():
+        by_seed = [run[name][1].mean() for run in seeds]
+        pool, true = (np.mean([run[name][i].mean() for run in seeds]) for i in (1, 2))
+        n = sum(run[name].shape[1] for run in seeds)
+        here.append(figure(100 * pool, 1, 100 * np.sqrt(pool * (1 - pool) / n)))
+        why.append(
+            f"seeds {100 * min(by_seed):.1f} to {100 * max(by_seed):.1f}, of the true mean "
+            f"{100 * true:.1f}"
+        )
+    row = NAMES[name][1]
+    paper = quoted("H24", "Table 3", row, *LIKE) if row else NOT_PRINTED
+    return Row(name, paper, ", ".join(here), "; ".join(why))
+
+
+def _settings(name):
+    if name in PUBLISHED:
+        return f"``{PUBLISHED[name]!r}``"
+    strata = "tree" if name.startswith("tree") else "quantile"
+    return f"``{StratifiedPPI(strata, SEARCHED if '*' in name else 5, name.endswith('ptune'))!r}``"
+
+
+def _figures_3_and_6(n_sets):
+    """Widths and coverage from 100 to 500 labels: ten sizes, as in section 5.1.2."""
+    rng = np.random.default_rng(0)
+    sizes = np.linspace(100, 500, 10).astype(int)
+    names = {k: f"stratified(K = {k})" for k in (2, 5, 10, 20)}
+    methods = {name: PUBLISHED[name] for name in ("classical", "difference estimate", "chain rule")}
+    methods |= {name: StratifiedPPI(n_strata=k) for k, name in names.items()}
+    width, hits = ({like: {name: [] for name in methods} for like in LIKE} for _ in range(2))
+    for like in LIKE:
+        for n in sizes:
+            f, y, pool = _pools(like, n_sets, n, rng)
+            for name, estimator in methods.items():
+                if like != "AQA2" and name in (names[2], names[10], names[20]):
+                    continue  # Figure 6 has one data set
+                low, high, _ = _ends(estimator, f, y)
+                width[like][name].append(np.mean(high - low))
+                hits[like][name].append(np.mean((low <= pool) & (pool <= high)))
+    return Table(
+        "Figures 3 and 6: 100 to 500 labels, scores simulated",
+        [*_figure_3(sizes, width, hits), *_figure_6(sizes, width, hits, names)],
+    )
+
+
+def _figure_3(sizes, width, hits):
+    narrower = {
+        like: sizes[np.array(of["stratified(K = 5)"]) < np.array(of["difference estimate"])]
+        for like, of in width.items()
+    }
+    found = [f"{like} {n.min() if n.size else 'above 500'}" for like, n in narrower.items()]
+    aqa = width["AQA2"]
+    at_200 = np.interp(200, sizes, aqa["stratified(K = 5)"])
+    equal = np.interp(-at_200, -np.array(aqa["classical"]), sizes)
+    ratio = quoted("H24", "Table 2", "stratified(K = 5)", "ratio Seahorse2")
+    untuned = ("classical", "difference estimate", "chain rule", "stratified(K = 5)")
+    least = min(np.mean(of[name]) for of in hits.values() for name in untuned)
+    return [
+        Row(
+            "fewest labels with stratified(K = 5) narrower than difference",
+            quoted(
+                "H24",
+                "Section 5.1.2",
+                "crossover of stratified and difference",
+                "from n",
+                "to n",
+                form="{} to {}",
+            ),
+            ", ".join(found),
+            "of ten sizes from 100; it depends on how far the autorater is from calibrated",
+            difference="",
+        ),
+        Row(
+            "AQA2: labels with which classical is as narrow as stratified(K = 5) with 200",
+            quoted("H24", "Section 5.1.3", "equal widths, AQA2", "classical"),
+            f"{equal:.0f}",
+        ),
+        Row(
+            "Seahorse2: the same for 300",
+            quoted("H24", "Section 5.1.3", "equal widths, Seahorse2", "classical"),
+            f"{300 / float(ratio) ** 2:.0f}",
+            "not simulated: from the printed ratio of Table 2; the paper reads it off a figure",
+        ),
+        Row(
+            "least coverage of the untuned methods, over sizes",
+            quoted("H24", "Section 5.1.4", "Figure 3", "least coverage"),
+            f"{100 * least:.1f}%",
+            "two tasks of four",
+        ),
+    ]
+
+
+def _figure_6(sizes, width, hits, names):
+    aqa = width["AQA2"]
+    best = {i: min(names, key=lambda k: aqa[names[k]][i]) for i in (0, -1)}
+    least = min(np.mean(hits["AQA2"][name]) for name in names.values())
+    return [
+        Row(
+            "Figure 6: narrowest of K = 2, 5, 10, 20 with 100 and with 500 labels",
+            NOT_PRINTED,
+            f"{best[0]}, {best[-1]}",
+            "AQA2; the paper prints no numbers: few strata with few labels, more with more",
+        ),
+        Row(
+            "Figure 6: least coverage of the four",
+            quoted("H24", "Section 5.1.4", "Figure 6", "least coverage"),
+            f"{100 * least:.1f}%",
+            "AQA2; the paper does not say which data set",
+        ),
+    ]

@@ -1,0 +1,196 @@
+"""Synthetic systems of Hofer et al. (2024): Figure 1, sections 5.2.4, 5.3.3 and 5.4.2."""
+
+from functools import partial
+
+import numpy as np
+from scipy.stats import binom, binomtest
+
+from reproduced import NOT_PRINTED, Row, Table, figure, quoted
+from skbench.stats.intervals.binomial import wald_interval
+from skbench.stats.ppi.chain_rule import chain_interval
+
+
+def tables(systems, pairs, n_sets):
+    """Figure 1, and the coverage of synthetic systems and pairs of systems."""
+    yield _figure_1(n_sets)
+    yield _systems_coverage(systems, n_sets)
+    yield _pairs_coverage(pairs, n_sets)
+
+
+def counts(judge, human, values):
+    """Verdicts without a label, and human labels by verdict, both in the order of `values`."""
+    unlabeled = [np.sum(np.isnan(human) & (judge == v)) for v in values]
+    cells = [[np.sum((judge == v) & (human == h)) for h in values] for v in values]
+    return np.array(unlabeled), np.array(cells)
+
+
+def _percent(hits, digits=1):
+    share = np.mean(hits)
+    error = np.sqrt(share * (1 - share) / np.size(hits))
+    return f"{100 * share:.{digits}f}% ({100 * error:.{digits}f})"
+
+
+def _figure_1(n_sets):
+    """Autorater and truth of the figure; how well they agree is not printed."""
+    rng = np.random.default_rng(0)
+    place = partial(quoted, "H24", "Figure 1")
+    truth, rate = float(place("text", "P(H = 1)")), float(place("text", "P(A = 1)"))
+    n, total = int(place("caption", "human labels")), int(place("caption", "autorater labels"))
+    low, high = wald_interval(n * truth, n)
+    found = 0.9
+    right = truth * found / rate, truth * (1 - found) / (1 - rate)
+    m = np.array([[p, 1 - p] for p in right])
+    parts = [(np.array([rate, 1 - rate]), m, n, total)] * n_sets
+    ends, truths = _chain(parts, [1, 0], rng)
+    width = np.mean(ends[1] - ends[0]) / (high - low)
+    hits = (ends[0] <= truths) & (truths <= ends[1])
+    alone = wald_interval(total * rate, total)
+    return Table(
+        "Figure 1: synthetic data, 100 human labels and 5,000 verdicts",
+        [
+            Row(
+                "classical interval",
+                place("text", "low", "high"),
+                f"{figure(low)}, {figure(high)}",
+                "Wald, at the true share 0.733",
+            ),
+            Row(
+                "interval of the verdicts alone",
+                NOT_PRINTED,
+                f"{figure(alone[0], 3)} to {figure(alone[1], 3)}",
+                "without 0.733, as the paper says",
+            ),
+            Row(
+                "chain rule: width relative to classical, coverage",
+                NOT_PRINTED,
+                f"{figure(width)}, {_percent(hits)}",
+                f"drawn; neither is printed, nor how often the autorater finds a good answer: "
+                f"{found} here",
+            ),
+        ],
+    )
+
+
+def _truth(unlabeled, cells, rng):
+    """Frequencies of verdicts and of labels given each, from their posteriors."""
+    p = rng.dirichlet(unlabeled + 1 / len(unlabeled))
+    return p, np.array([rng.dirichlet(row + 1 / len(row)) for row in cells])
+
+
+def _chain(parts, values, rng):
+    """Chain-rule intervals of a data set of each truth, and the true means."""
+    sets = []
+    for p, m, n, total in parts:
+        sets.append((rng.multinomial(total, p), rng.multinomial(rng.multinomial(n, p), m)))
+    unlabeled, cells = (np.array(column) for column in zip(*sets, strict=True))
+    truths = np.array([p @ m @ values for p, m, *_ in parts])
+    return chain_interval(unlabeled, cells, values), truths
+
+
+def _missed(parts, values, rng):
+    (low, high), truths = _chain(parts, values, rng)
+    return (truths < low) | (truths > high)
+
+
+def _sizes(rng, place, row):
+    """How many labels and verdicts a synthetic data set has."""
+    ends = [int(quoted("H24", place, row, name)) for name in ("n from", "n to", "N from", "N to")]
+    return rng.integers(ends[0], ends[1] + 1), rng.integers(ends[2], ends[3] + 1)
+
+
+def _systems_coverage(systems, n_sets):
+    """Sections 5.2.4, 5.4.2 and A.3: truths from the posteriors of real systems."""
+    rng = np.random.default_rng(0)
+    posteriors = [counts(*data, (1, 0)) for data in systems.values()]
+    parts = [
+        (
+            *_truth(*posteriors[rng.integers(len(posteriors))], rng),
+            *_sizes(rng, "Section A.3", "synthetic data"),
+        )
+        for _ in range(n_sets)
+    ]
+    missed = _missed(parts, [1, 0], rng)
+    failing = [part for part, miss in zip(parts, missed, strict=True) if miss][:20]
+    again = np.array([_missed([part] * n_sets, [1, 0], rng) for part in failing])
+    why = f"{n_sets} sets from six posteriors: five systems with F1, FiD with Gemini's verdicts"
+    failed = partial(quoted, "H24", "Section 5.4.2", "truths that failed")
+    rate = float(failed("failures").rstrip("%")) / 100
+    # The least and the greatest of 20 counts whose chances are even.
+    chance = [binom.ppf(q, n_sets, rate) for q in (1 - 0.5 ** (1 / 20), 0.5 ** (1 / 20))]
+    per_truth = again.sum(axis=1)
+    return Table(
+        "Sections 5.2.4 and 5.4.2: coverage of synthetic systems, chain rule",
+        [
+            Row(
+                "coverage over truths",
+                quoted("H24", "Section 5.2.4", "coverage", "coverage"),
+                _percent(~missed),
+                why,
+            ),
+            Row(
+                f"failures at {len(failing)} truths that had failed",
+                failed("failures"),
+                _percent(again, 2),
+                f"{n_sets} sets of each",
+            ),
+            Row(
+                f"fewest and most failures of one truth in {n_sets} sets",
+                failed("fewest", "most"),
+                f"{per_truth.min()}, {per_truth.max()}",
+                f"at the paper's rate for all, chance gives {chance[0]:.0f} and {chance[1]:.0f} "
+                "(medians)",
+            ),
+        ],
+    )
+
+
+def _pairs_coverage(pairs, n_sets):
+    """Section 5.3.3: the same for side-by-side tests; posteriors from few and many labels."""
+    rng = np.random.default_rng(0)
+    values = (1, 0, -1)
+    posteriors = []
+    for judge, human in pairs.values():
+        both = np.flatnonzero(~np.isnan(human))
+        for n in (30, 50, 100, 150, 200, 250):
+            few = np.full(len(human), np.nan)
+            chosen = rng.choice(both, n, replace=False)
+            few[chosen] = human[chosen]
+            posteriors.append(counts(judge, few, values))
+    parts = [
+        (
+            *_truth(*posteriors[rng.integers(len(posteriors))], rng),
+            *_sizes(rng, "Section A.3", "side by side"),
+        )
+        for _ in range(n_sets)
+    ]
+    missed = _missed(parts, values, rng)
+    failing = np.flatnonzero(missed)
+    again = _missed([parts[i] for i in rng.choice(failing, n_sets)], values, rng)
+    printed = partial(quoted, "H24", "Section 5.3.3", "coverage")
+    hits = round(float(printed("coverage").rstrip("%")) * 10)
+    p_value = binomtest(hits, int(printed("data sets")), 0.95).pvalue
+    return Table(
+        "Sections 5.3.3 and 5.4.2: coverage of side-by-side tests, chain rule",
+        [
+            Row(
+                "coverage over truths",
+                printed("coverage"),
+                _percent(~missed),
+                f"{n_sets} sets from {len(posteriors)} posteriors: {len(pairs)} pairs of open QA, "
+                "30 to 250 labels; the paper has 826 of attributed QA, up to 1,000 labels",
+            ),
+            Row(
+                "p-value of the printed coverage",
+                printed("p-value"),
+                figure(p_value),
+                f"exact, {hits} of {printed('data sets')}, two-sided",
+            ),
+            Row(
+                "failures at truths that had failed",
+                quoted("H24", "Section 5.4.2", "side by side", "failures"),
+                _percent(again),
+                f"{n_sets} sets, each of one of {len(failing)} truths at random; the paper has "
+                f"{quoted('H24', 'Section 5.4.2', 'side by side, footnote 8', 'failing truths')}",
+            ),
+        ],
+    )

@@ -1,0 +1,98 @@
+"""What a search for the number of strata costs: coverage and width of 95% intervals.
+
+Prints, for a calibrated, a miscalibrated and a nearly useless autorater, 50, 100 and 300 labels,
+2,000 unlabeled rows, quantile and tree strata: five strata; of 2, 3, 5, 10, 20 and 40 those with
+the shortest interval; and both with the posterior of Hofer et al. (2024), of 1,000 draws. Last at
+300 labels where, as in the paper, the truth is the mean of the same 1,000 labels that the 300 are
+drawn from.
+
+    python benchmarks/strata_search.py [--sets 1000]
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from skbench.ppi import GroupedPPI, StratifiedPPI
+
+N_UNLABELED, N_LABELS_IN_ALL = 2000, 1000
+BATCH = 100  # data sets fitted in one pass
+INTEGRATIONS = {"exact": {}, "draws": {"integration": "draws", "n_draws": 1000, "random_state": 0}}
+SEARCH = StratifiedPPI.as_published().n_strata
+
+
+def scores_and_rates(autorater, shape, rng):
+    """Autorater scores, and the probability of a label 1 given the score."""
+    p = rng.random(shape)
+    if autorater == "nearly useless":
+        return p, 0.45 + 0.1 * p
+    return p**3 if autorater == "miscalibrated" else p, p
+
+
+def leaves(f, y, n_leaves):
+    """Leaf of each row, of a tree grown on the labels of its data set as by `StratifiedPPI`."""
+    found = []
+    for scores, labels in zip(f[..., None], y, strict=True):
+        known = ~np.isnan(labels)
+        tree = DecisionTreeRegressor(max_leaf_nodes=n_leaves, random_state=0)
+        found.append(tree.fit(scores[known], labels[known]).apply(scores))
+    return np.concatenate(found)
+
+
+def ends(strata, n_strata, f, y, how):
+    told = strata
+    if strata == "tree":
+        leaf = leaves(f, y, n_strata)
+        told = lambda X: leaf  # noqa: E731
+    estimator = StratifiedPPI(told, n_strata, **how)
+    group = np.repeat(np.arange(len(f)), f.shape[1])
+    e = GroupedPPI(estimator, power="per group").fit(f.ravel(), y.ravel(), group).estimate()
+    return e.low, e.high
+
+
+def intervals(f, y):
+    """Ends of each data set's interval, by strata, integration and number of strata."""
+    found = {}
+    for strata in ("quantile", "tree"):
+        for name, how in INTEGRATIONS.items():
+            every = np.array([ends(strata, k, f, y, how) for k in SEARCH])
+            best = np.argmin(every[:, 1] - every[:, 0], axis=0)
+            found[strata, name, "K = 5"] = every[SEARCH.index(5)]
+            found[strata, name, "K = *"] = every[best, :, np.arange(len(f))].T
+    return found
+
+
+def print_rows(autorater, n, n_sets, finite=False):
+    rng = np.random.default_rng(0)
+    found = {}
+    for _ in range(n_sets // BATCH):
+        f, p = scores_and_rates(autorater, (BATCH, n + N_UNLABELED), rng)
+        y, truth = (rng.random(f.shape) < p).astype(float), 0.5
+        if finite:
+            truth = y[:, :N_LABELS_IN_ALL].mean(axis=1)
+        y[:, n:] = np.nan
+        for name, (low, high) in intervals(f, y).items():
+            found.setdefault(name, []).append([(low <= truth) & (truth <= high), high - low])
+    for strata in ("quantile", "tree"):
+        cells = [
+            f"{integration}, {k} {hits.mean():.3f} {width.mean():.3f}"
+            for (kind, integration, k), parts in found.items()
+            if kind == strata
+            for hits, width in [np.concatenate(parts, axis=1)]
+        ]
+        print(f"{autorater:14} {n:3} labels, {strata:8}: {'; '.join(cells)}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", type=int, default=1000, help="data sets of each row")
+    n_sets = parser.parse_args().sets
+    warnings.simplefilter("ignore")
+    print("coverage, mean width")
+    for n in (300, 100, 50):
+        for autorater in ("calibrated", "miscalibrated", "nearly useless"):
+            print_rows(autorater, n, n_sets)
+    print(f"truth: mean of the {N_LABELS_IN_ALL:,} labels that the 300 are drawn from")
+    print_rows("calibrated", 300, n_sets, finite=True)

@@ -287,11 +287,29 @@ def _by_model(name, study, arguments):
             "the text says that EB alone is only slightly worse",
         )
     )
+    spread = _spread(study)
+    rows.append(
+        Row(
+            "standard deviation over topics of an LLM",
+            NOT_PRINTED,
+            f"truth {figure(spread['truth'])}; SR {figure(spread[SR])}; EB {figure(spread[EB])}",
+            "the text: SR hardly differs between the tasks of an LLM",
+        )
+    )
     return Table(
         f"Figure 2 and section 4.3 by LLM: {name}, proportional, error relative to direct ("
         "alone: fitted to the results of one LLM)",
         rows,
     )
+
+
+def _spread(study):
+    """Standard deviation over the topics of a model, of estimates and of the truth."""
+    results = study.results_
+    keys = ["estimator", "repetition", "model"]
+    spread = results.groupby(keys, observed=True)[["estimate", "truth"]].std()
+    by = spread.groupby("estimator", observed=True).mean()
+    return {"truth": by["truth"].iloc[0], **by["estimate"]}
 
 
 def _left_out(summary, arguments):

@@ -67,7 +67,7 @@ def tables(arguments):
     yield people(arguments)
     yield not_had()
     if arguments.pictures:
-        save_pictures(studies, summary, ROOT / arguments.pictures)
+        save_pictures(studies, summary, [DT, *SHORT], ROOT / arguments.pictures)
 
 
 def _design(studies, arguments):

@@ -148,8 +148,8 @@ def not_had():
     )
 
 
-def save_pictures(studies, summary, folder):
-    """Figures 2, 3, 4 and 6."""
+def save_pictures(studies, summary, names, folder):
+    """Figures 2, 3, 4 and 6, of the estimators of these names."""
     folder.mkdir(parents=True, exist_ok=True)
     by_size = pd.concat(
         study.summary(by="n").rename(
@@ -159,6 +159,9 @@ def save_pictures(studies, summary, folder):
         if name.endswith("proportional")
     )
     first = next(iter(studies.values()))
+    summary, by_size = (
+        table[table.index.isin(names, level="estimator")] for table in (summary, by_size)
+    )
     pictures = {
         "risk": RiskDisplay.from_summary(summary).plot(),
         "risk_by_size": RiskDisplay.from_summary(by_size).plot(),

@@ -18,8 +18,8 @@ import time
 import warnings
 
 import pandas as pd
-from precision import cell_figures
-from reproduced.f24 import mmlu_pro, tuned_trees
+from precision import cell_figures, tuned_trees
+from reproduced.f24_study import mmlu_pro
 
 from skbench import (
     CrossFitKFold,

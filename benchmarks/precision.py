@@ -35,9 +35,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from reproduced import data_folder
-from reproduced.f24 import as_published, tuned_trees
 from scipy.special import expit
 from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GridSearchCV, KFold
+from xgboost import XGBRegressor
 
 from skbench import (
     DirectEstimator,
@@ -49,6 +50,22 @@ from skbench import (
 from skbench.assessment import Candidate
 
 DESIGNS = ("proportional", 10, 20, 50)
+
+
+def tuned_trees(n_trees, depths):
+    """XGBoost, its own settings but for two that 2-fold cross-validation chooses."""
+    return GridSearchCV(
+        XGBRegressor(n_jobs=1),
+        {"n_estimators": n_trees, "max_depth": depths},
+        cv=KFold(2, shuffle=True, random_state=0),
+        scoring="neg_mean_squared_error",
+    )
+
+
+def as_published(regressor):
+    """The paper's empirical Bayes with these trees."""
+    published = EmpiricalBayes.as_published(random_state=None)
+    return Candidate(published.set_params(regressor=regressor), variance="plug-in")
 
 
 ESTIMATORS = {

@@ -7,10 +7,6 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from scipy.stats import chi2
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from skbench._checks import are_counts
 from skbench._random import as_generator
@@ -30,7 +26,7 @@ from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import CrossFitKFold, as_splitter, cross_fit
-from skbench.groups.synthetic import fit_on_all
+from skbench.groups.synthetic import fit_on_all, trees_as_published
 from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import robust_eb
@@ -43,7 +39,6 @@ PRIOR_VARIANCES = {
     "none": ("none", False),
 }
 _NO_INFORMATION = 1e6  # sampling variance of a missing direct estimate, in prior variances
-_PUBLISHED_GRID = {"xgbregressor__n_estimators": (10, 30, 100), "xgbregressor__max_depth": (2, 4)}
 
 
 @checked
@@ -65,8 +60,9 @@ class EmpiricalBayes(GroupEstimator):
     prior_variance : {"pmt", "fplib", "moments", "none"}, default="pmt"
         Estimator of the prior variance `A` and of the kurtosis from the held-out residuals.
         "pmt" and "fplib" are the corrections of [3]_, over all residuals of a split. "pmt" is
-        never 0. "moments" is equations (7) and (9) of [1]_ in each held-out fold; "none" is
-        the same over all residuals of a split. Where these two are 0, intervals have no width.
+        never 0. "moments" is that of [1]_: equations (7) and (9) in each held-out fold, where
+        (9) prints a sum for what is a mean. "none" takes both over all residuals of a split,
+        which [1]_ does not. Where these two are 0, intervals have no width.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
         "robust" promises average coverage whatever the shape of the prior, and so does
         "length-optimal", which also chooses the shrinkage that makes the interval shortest.
@@ -118,8 +114,8 @@ class EmpiricalBayes(GroupEstimator):
     into folds; (3) fit the regression on the other folds, predict the held-out fold, and
     estimate `A` from its residuals (equation 7); (4) the posterior mean is
     ``f + w (z - f)`` with ``w = A / (A + sigma2)`` (equation 6); (5) hold out the next fold.
-    Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_; equations 9
-    and 10 of [1]_). One random split is noisy, so estimates and half-widths are averaged over 8.
+    Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_; equation 10 of
+    [1]_). One random split is noisy, so estimates and half-widths are averaged over 8.
 
     The intervals promise coverage ON AVERAGE over the groups. Groups far from their prior
     mean are covered less often, the others more often.
@@ -195,7 +191,7 @@ class EmpiricalBayes(GroupEstimator):
 
     @classmethod
     def as_published(cls, task: str = "topic", random_state: RandomState = 0) -> Self:
-        """The settings of Fogliato et al. (2024).
+        """The settings of Fogliato et al. (2024), section 4.2 and A.2.
 
         Parameters
         ----------
@@ -219,19 +215,9 @@ class EmpiricalBayes(GroupEstimator):
         When not to use it: for anything but reproducing the paper. Where models share items its
         intervals are too short (:doc:`/user_guide/reproducing_the_paper`).
         """
-        from xgboost import XGBRegressor
-
-        nominal = make_column_selector(dtype_exclude=["number", "bool"])
-        indicators = (OneHotEncoder(handle_unknown="ignore", sparse_output=False), nominal)
-        columns = make_column_transformer(indicators, remainder="passthrough")
-        tuned_by_task = GridSearchCV(
-            make_pipeline(columns.set_output(transform="default"), XGBRegressor()),
-            _PUBLISHED_GRID,
-            cv=CrossFitKFold(2, 1, random_state, stratify=task),
-            scoring="neg_mean_squared_error",
-        )
+        trees = trees_as_published(task, random_state)
         split = CrossFitKFold(2, 1, random_state, keep_groups=False)
-        return cls(tuned_by_task, cv=split, prior_variance="moments", random_state=random_state)
+        return cls(trees, cv=split, prior_variance="moments", random_state=random_state)
 
     def _fit(self, X, groups):
         self.groups_ = groups

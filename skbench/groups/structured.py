@@ -152,7 +152,8 @@ class StructuredRegression(SyntheticRegression):
         Returns
         -------
         StructuredRegression
-            As in Fogliato et al. (2024), A.1, after Herlihy et al. (2024).
+            As in Fogliato et al. (2024), A.1, after Herlihy et al. (2024). Give it the plug-in
+            variances of ``summarize_items(..., variance="plug-in")``.
 
         Notes
         -----

@@ -256,6 +256,7 @@ def test_as_published_by_hand():
         value[test] = f + A / (A + g.sigma2[test]) * (g.z[test] - f)
     assert all(halves[1])  # topics stand on both sides, as the paper has it
     np.testing.assert_allclose(eb.estimate().value, np.clip(value, 0, 1), atol=1e-6)
+    assert repr(SyntheticRegression.as_published().regressor) == repr(eb.regressor)
     # So each topic has an intercept (A.1), which topics that are held out whole could not use.
     for other, n_columns in ((eb.set_params(regressor=Ridge()), 12), (EmpiricalBayes(Ridge()), 4)):
         assert other.fit(**g.fit_args).regressor_[-1].coef_.shape == (n_columns,)

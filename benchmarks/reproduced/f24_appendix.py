@@ -1,0 +1,174 @@
+"""Figures 5 to 7 of `f24`, its pictures, and what cannot be had."""
+
+import contextlib
+import os
+import runpy
+
+import pandas as pd
+
+from reproduced import NOT_PRINTED, ROOT, Row, Table, data_folder, figure, quoted
+from reproduced.f24_study import DT, EB, OURS, SR, on_trial, studied, without_features
+from skbench import (
+    CoverageDisplay,
+    CrossFitKFold,
+    RiskDisplay,
+    SamplingDisplay,
+    load_digits_c,
+)
+
+
+def captions(study):
+    """Figure 6, on language models."""
+    rows = []
+    for name in (DT, SR, EB, OURS):
+        own = study.results_[study.results_["estimator"] == name]
+        groups = own.groupby(["model", "src"])
+        sd = groups["estimate"].std().mean()
+        bias = (groups["estimate"].mean() - groups["truth"].mean()).abs().mean()
+        here = f"sd {figure(sd, 3)}, bias {figure(bias, 3)}"
+        rows.append(Row(f"{name}, mean over groups", NOT_PRINTED, here, "picture, of captions"))
+    return Table("Figure 6: estimates of one group over samples, here MMLU-Pro, ten items", rows)
+
+
+def images(arguments):
+    """Figure 5 on other images, whose classifiers say how confident they are (section 4.3)."""
+    without = {"confidence": ["confidence"], "models": ["model"]}
+    data = {"items": load_digits_c().items, "features": ["confidence", "severity"]}
+    estimators = on_trial("topic", None, {}) | without_features("topic", without)
+    study = studied("digits-C", data, estimators, 20, arguments)
+    table = study.summary()
+    ratios, errors = table["mse_ratio"], table["standard_error"]
+    rows = [
+        Row(which, NOT_PRINTED, figure(ratios[which], 2, errors[which]), "")
+        for which in (SR, EB, OURS)
+    ]
+    for name in without:
+        which = f"{SR} without {name}"
+        more = table.loc[which, "mse"] / table.loc[SR, "mse"] - 1
+        here = f"{figure(ratios[which], 2, errors[which])}, {more:+.0%}"
+        rows.append(Row(which, NOT_PRINTED, here, "the text: the two with the largest growth"))
+    return Table(
+        "Figure 5 (CLIP) and section 4.3: digits-C stands in, five classifiers, 20 images of each "
+        "group, error relative to direct and growth of SR's",
+        rows,
+    )
+
+
+def people(arguments):
+    """Figure 7, by the example that trains a classifier on half of the people."""
+    os.environ["SKBENCH_DATA"] = str(data_folder())
+    import matplotlib
+
+    matplotlib.use("Agg")
+    with contextlib.redirect_stdout(None):
+        example = runpy.run_path(str(ROOT / "examples" / "plot_study_tabular.py"))
+    rows, best, sizes = [], 0, {}
+    for name, file, share in (
+        ("compas", "compas_two_years", "proportional"),
+        ("student", "student_mat", 0.4),
+    ):
+        table = example[name](data_folder() / f"{file}.csv.gz")
+        items, by = example["scored_people"](*table)
+        for score in ("accuracy", "brier", "cross_entropy"):
+            data = {"items": items, "by": by, "score": score, "features": ["confidence"]}
+            study = studied(f"{name}-{score}", data, _of_people(), share, arguments)
+            table = study.summary()
+            sizes[name] = len(study.truth_)
+            best += table.loc[EB, "mse"] <= min(table.loc[SR, "mse"], table.loc[DT, "mse"])
+            ratios, errors = table["mse_ratio"], table["standard_error"]
+            here = "; ".join(
+                f"{short} {figure(ratios[which], 2, errors[which])}"
+                for which, short in ((SR, "SR"), (EB, "EB"), (OURS, "default"))
+            )
+            rows.append(Row(f"{name}, {score}", NOT_PRINTED, here, "picture"))
+    return Table(
+        "Figure 7: tables of people, error relative to direct. In the picture SR is below EB and "
+        "EB below 1 on COMPAS and student math",
+        [
+            *rows,
+            Row(
+                "EB as precise as DT and SR, or more",
+                quoted(
+                    "F24",
+                    "Figure 7",
+                    "prediction tasks",
+                    "EB as precise or more",
+                    "of",
+                    form="{} of {}",
+                ),
+                f"{best} of {len(rows)}",
+                "here 2 tasks by 3 scores, another classifier and other groups",
+            ),
+            *(
+                Row(
+                    f"{name}, groups: fewer than",
+                    quoted("F24", "Figure 7", "COMPAS, Student Math", "fewer groups than"),
+                    f"{size}",
+                    "people by race, sex and age" if name == "compas" else "by sex and age",
+                )
+                for name, size in sizes.items()
+            ),
+            Row("five ACS tasks, student Portuguese", NOT_PRINTED, "-", "not in the data folder"),
+        ],
+    )
+
+
+def _of_people():
+    """One classifier, one task: there is nothing to stratify the tuning by."""
+    estimators = on_trial("task", None, {})
+    for name in (SR, EB):
+        estimators[name].estimator.set_params(regressor__cv=CrossFitKFold(2, 1))
+    return {name: estimators[name] for name in (DT, SR, EB, OURS)}
+
+
+def not_had():
+    """What no public data allow."""
+    return Table(
+        "Not to be had",
+        [
+            Row(
+                "Figure 1 (HellaSwag, Gemma)",
+                NOT_PRINTED,
+                "-",
+                "picture; answers are not public, Figure 6 above is its like",
+            ),
+            Row(
+                "Figure 5 (CLIP)",
+                NOT_PRINTED,
+                "-",
+                "predictions are not public; images in ``examples/plot_study_digits_c.py``",
+            ),
+            Row(
+                "C.3 (captions): MSE of SR and EB below DT's",
+                quoted("F24", "Section C.3", "MSE lower than DT", "SR", "EB"),
+                "-",
+                "CLAIR scores of the captions are not public",
+            ),
+        ],
+    )
+
+
+def save_pictures(studies, summary, names, folder):
+    """Figures 2, 3, 4 and 6, of the estimators of these names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    by_size = pd.concat(
+        study.summary(by="n").rename(
+            lambda size, name=name: f"{name.split(',')[0]}, {size}", level="n"
+        )
+        for name, study in studies.items()
+        if name.endswith("proportional")
+    )
+    first = next(iter(studies.values()))
+    summary, by_size = (
+        table[table.index.isin(names, level="estimator")] for table in (summary, by_size)
+    )
+    pictures = {
+        "risk": RiskDisplay.from_summary(summary).plot(),
+        "risk_by_size": RiskDisplay.from_summary(by_size).plot(),
+        "coverage": CoverageDisplay.from_summary(summary).plot(),
+        "samples": SamplingDisplay.from_results(first.results_, estimators=[DT, SR, OURS]).plot(
+            xlabel="accuracy"
+        ),
+    }
+    for name, display in pictures.items():
+        display.figure_.savefig(folder / f"{name}.png", dpi=90)

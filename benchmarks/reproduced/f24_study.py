@@ -1,0 +1,192 @@
+"""The study of `f24`: data, designs, estimators, and repeated sampling.
+
+Each repetition draws few items of every topic without replacement, the same items for all
+models; the truth is the mean over all items (section 4.2, C.1).
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from reproduced import ROOT, data_folder
+from skbench import (
+    CrossFitKFold,
+    DirectEstimator,
+    EmpiricalBayes,
+    FayHerriot,
+    JamesStein,
+    RepeatedSamplingStudy,
+    StructuredRegression,
+    SyntheticRegression,
+    leave_out_covariates,
+)
+from skbench.assessment import Candidate
+from skbench.groups._group_lasso import largest_penalty, lasso_path, shrunk_to_zero
+from skbench.groups._regressors import precision_weights
+
+DESIGNS = (10, 20, 50, "proportional")
+IN_TABLE_3 = (20, "proportional")
+DT, SR, EB, OURS = "direct", "synthetic regression", "EB, as published", "EB, default"
+LASSO, LASSO_PUBLISHED, LASSO_BY_ITEMS = (
+    f"structured regression, {penalty}" for penalty in ("default", "as published", "items split")
+)
+_SHARES = np.geomspace(1, 1e-3, 12)
+
+
+class PenaltyByItems(StructuredRegression):
+    """The penalty of least error on held-out items of every group."""
+
+    def _fit(self, X, groups):
+        self.alphas = [_SHARES[int(np.argmin(self._on_items(X)))]]
+        super()._fit(X, groups)
+
+    def _on_items(self, X):
+        """Errors against the half of every group's items that were not fitted, twice."""
+        rng = np.random.default_rng(0)
+        n = self.n_.astype(int)
+        k, half = np.rint(self.z_ * n).astype(int), n // 2
+        errors = np.zeros(len(_SHARES))
+        for _ in range(2):
+            first = rng.hypergeometric(k, n - k, half)
+            p = (first + 1) / (half + 2)
+            z, other = first / half, (k - first) / (n - half)
+            for i, (predicted, threshold) in enumerate(_path(X, z, p * (1 - p) / half)):
+                estimate = predicted + shrunk_to_zero(z - predicted, threshold)
+                errors[i] += np.sum((estimate - other) ** 2)
+        return errors
+
+
+def _path(X, z, sigma2):
+    """Predictions and thresholds of the groups at every penalty."""
+    design = StructuredRegression([1.0]).fit(X, z, sigma2).regressor_[:-1].transform(X)
+    weight = precision_weights(sigma2)
+    penalties = largest_penalty(design, z, weight) * _SHARES
+    for penalty, (intercept, coef) in lasso_path(design, z, weight, penalties):
+        yield intercept + design @ coef, penalty / weight
+
+
+def published(estimator, **how):
+    """As the paper has it: with plug-in variances."""
+    return Candidate(estimator, variance="plug-in", **how)
+
+
+def on_trial(task, design, left_out):
+    """The estimators of one design, of which some are in the paper's Table 3 only."""
+    estimators = {
+        DT: DirectEstimator(),
+        SR: published(SyntheticRegression.as_published(task, random_state=None)),
+        EB: published(EmpiricalBayes.as_published(task, random_state=None)),
+        OURS: EmpiricalBayes(),
+        LASSO: StructuredRegression(),
+        "James-Stein": JamesStein(),
+        "Fay-Herriot": FayHerriot(),
+    }
+    if design in IN_TABLE_3:
+        estimators[LASSO_PUBLISHED] = published(StructuredRegression.as_published(None))
+        estimators[LASSO_BY_ITEMS] = PenaltyByItems()
+    return estimators | (without_features(task, left_out) if design == "proportional" else {})
+
+
+def without_features(task, left_out):
+    """The paper's synthetic regression without each group of features (section 4.3)."""
+    estimators = {}
+    for name, columns in left_out.items():
+        regression = SyntheticRegression.as_published(task, random_state=None)
+        if task in columns:
+            regression.set_params(regressor__cv=CrossFitKFold(2, 1))
+        estimators[f"{SR} without {name}"] = published(regression, without=columns)
+    return estimators
+
+
+def mmlu_pro():
+    """Ten models on 46 subjects; features are mean embeddings of the drawn questions."""
+    wide = pd.read_csv(data_folder() / "mmlu_pro_dev.csv.gz")
+    models = wide.columns[wide.columns.get_loc("lsa15") + 1 :].tolist()
+    embedding = [name for name in wide.columns if name.startswith("lsa")]
+    others = wide.columns.difference(models).tolist()
+    return {
+        "items": wide.melt(others, models, "model", "score"),
+        "by": ["model", "src"],
+        "item": "question_id",
+        "features": [*embedding, "question_chars", "n_options"],
+    }
+
+
+def big_bench_hard():
+    """One model prompted in two ways, as two models, on 27 tasks; no features."""
+    items = pd.read_csv(data_folder() / "bbh_codex.csv.gz")
+    return {
+        "items": items.rename(columns={"mode": "model"}),
+        "by": ["model", "task"],
+        "score": "correct",
+    }
+
+
+DATA = {"MMLU-Pro": mmlu_pro, "BIG-Bench-Hard": big_bench_hard}
+# Groups of features that are left out, one after the other (section 4.3).
+_EMBEDDING = [f"lsa{i:02d}" for i in range(16)]
+LEFT_OUT = {
+    "MMLU-Pro": {
+        "models": ["model"],
+        "embedding": _EMBEDDING,
+        "subjects": ["src"],
+        "subjects, embedding": ["src", *_EMBEDDING],
+        "length, options": ["question_chars", "n_options"],
+    },
+    "BIG-Bench-Hard": {},
+}
+
+
+def studied(name, data, estimators, design, arguments):
+    """The finished study of some estimators; finished repetitions are kept under its name."""
+    folder = arguments.folder and ROOT / arguments.folder / name
+    study = RepeatedSamplingStudy(
+        estimators, design, arguments.repetitions, random_state=0, n_jobs=arguments.jobs
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # topics that are too small; they are kept in the study
+        return study.run(**data, memory=folder or None)
+
+
+def study_of(name, design, arguments):
+    """All that is on trial, on one data set by one design."""
+    data = DATA[name]()
+    estimators = on_trial(data["by"][1], design, LEFT_OUT[name])
+    return studied(f"{name}-{design}", data, estimators, design, arguments)
+
+
+def each_model_alone(name, arguments):
+    """Studies of the published empirical Bayes on the results of one model each."""
+    data = DATA[name]()
+    task = data["by"][1]
+    estimators = {
+        DT: DirectEstimator(),
+        EB: published(EmpiricalBayes.as_published(task, random_state=None)),
+    }
+    return {
+        model: studied(
+            f"{name}-{model}".replace("/", "-"),
+            data | {"items": own},
+            estimators,
+            "proportional",
+            arguments,
+        )
+        for model, own in data["items"].groupby("model", sort=False)
+    }
+
+
+def left_out_by_split_items(arguments):
+    """Growth of SR's error without groups of features, estimated from all items."""
+    data = mmlu_pro()
+    worth = leave_out_covariates(
+        SyntheticRegression.as_published("src"),
+        data.pop("items"),
+        data.pop("by"),
+        covariates={name: LEFT_OUT["MMLU-Pro"][name] for name in ("models", "embedding")},
+        n_splits=5,
+        random_state=0,
+        n_jobs=arguments.jobs,
+        **data,
+    ).to_frame()
+    return worth["risk"] / worth["risk"].iloc[0] - 1

@@ -1,6 +1,6 @@
 """Scores in place of Seahorse's and AttributedQA's: Tables 2 and 3, Figures 3 and 6 of Hofer et al.
 
-Both with the paper's autoraters are not public. Scores are simulated with which difference
+The scores of the paper's autoraters are not public. Simulated ones stand in, with which difference
 estimates and stratified estimates have about the paper's widths. Coverage is then counted as the
 paper counts it, of the mean of all human labels of the pool that the rows come from.
 """
@@ -49,7 +49,7 @@ _NOT_SIMULATED = Row(
     "classical: Seahorse2, AQA1",
     quoted("H24", "Table 2", "classical", "width Seahorse2", "width AQA1"),
     "not simulated",
-    "nothing of these data is public; one set of scores stands for each kind",
+    "the autorater's scores are not public; one set of scores stands for each kind of data",
 )
 
 

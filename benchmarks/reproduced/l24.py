@@ -112,8 +112,8 @@ def _settings(data):
                 "draws of the bootstrap",
                 NOT_PRINTED,
                 str(FEW),
-                "quantiles of 100 draws lie at .975 x 99 = 96.525: between ranks 4 and 5 that is "
-                "4.525, printed 4.5, and of 11 and 15.5 it is 13.4, of 15.5 and 16 it is 15.8",
+                "a quantile of 100 draws lies at .975 x 99 = 96.525, between two of them: the end "
+                "4.5 of a whole rank is 4.525, between ranks 4 and 5",
             ),
         ],
     )
@@ -163,19 +163,19 @@ def _three(values, level):
 
 
 def _compared(place, head, names, estimate, runs, level):
-    """A row for every printed cell of a column, and how far ours is apart."""
+    """Rows of a printed column, how far ours are apart, and whether runs reach the printed ones."""
     here = np.column_stack([estimate.value, estimate.low, estimate.high])
     many = _three(runs, level)
-    rows, apart = [], []
+    rows, apart, inside = [], [], []
     for name, (cell, numbers) in _column(place, head).items():
         i = list(names).index(name)
-        text = "{:.1f} ({:.1f}, {:.1f})".format(*here[i] + 0.0)
+        text = "{} ({}, {})".format(*(figure(value, 1) for value in here[i]))
         low, high = many[:, i].min(axis=0) - 0.05, many[:, i].max(axis=0) + 0.05
-        inside = np.all((low <= numbers) & (numbers <= high))
-        why = "runs of 100 draws reach it" if inside else "no run of 100 draws reaches it"
+        inside.append(np.all((low <= numbers) & (numbers <= high)))
+        why = f"{'within' if inside[-1] else 'outside'} 100 runs of 100 draws"
         rows.append(Row(name, cell, text, "" if text == cell else why))
         apart.append(np.abs(here[i] - numbers).max())
-    return rows, apart
+    return rows, apart, inside
 
 
 def _table(title, place, shown, statistics, level):
@@ -185,13 +185,15 @@ def _table(title, place, shown, statistics, level):
         (models,) = draws.labels
         runs = np.concatenate([one[head].values for one in statistics])
         runs = runs.reshape(-1, FEW, len(models))
-        found, apart = _compared(place, head, models, draws.interval(level), runs, level)
+        estimate = draws.interval(level)
+        found, apart, inside = _compared(place, head, models, estimate, runs, level)
         if head == shown:
             rows = [*found, *rows]
         else:
             worst = found[int(np.argmax(apart))]
             what = f"{head}, the furthest apart: {worst.what}"
-            rows.append(Row(what, worst.paper, worst.here, worst.why))
+            why = f"{sum(inside)} of {len(inside)} models within 100 runs of 100 draws"
+            rows.append(Row(what, worst.paper, worst.here, why))
     return Table(f"{title}; {shown} in full", rows)
 
 
@@ -234,7 +236,7 @@ def _table_3(bootstrap, predictive, scaled):
         runs = (values[:, a] - values[:, b]).reshape(-1, FEW, len(pairs))
         names = [" - ".join(pair) for pair in TOP]
         found = differences(scores[0], pairs)
-        of_column, _ = _compared("Table 3", head, names, found, runs, PAIRS)
+        of_column, _, _ = _compared("Table 3", head, names, found, runs, PAIRS)
         rows += [Row(f"{head}: {row.what}", row.paper, row.here, row.why) for row in of_column]
     return Table("Table 3: differences of three models in points, 98.33% each", rows)
 
@@ -330,35 +332,27 @@ def _interval(ends, digits=3):
 
 def _figures_3_and_4(data, runs):
     rows, y, _, n = data
-    scale = _scale(runs[0], rows)
     variance = y * (1 - y) / n
+    scales = [_scale(run, rows) for run in runs[:20]]
     cases = {
-        "Figure 3": (y, variance),
-        "Figure 4": ((y - scale[0]) / scale[1], variance / scale[1] ** 2),
+        "Figure 3": [(y, variance)],
+        "Figure 4": [((y - low) / span, variance / span**2) for low, span in scales],
     }
+    parts = {"(a)": {}, "(b)": {"z": 2 * np.sqrt(0.5)}, "(b) by rho = .5": {"rho": 0.5}}
     found = []
-    for name, (scores, sigma2) in cases.items():
-        maps = {
-            "a": WeightSimplex(CORNERS).fit(rows, scores, sigma2),
-            "b": WeightSimplex(CORNERS, z=2 * np.sqrt(0.5)).fit(rows, scores, sigma2),
-        }
-        for part, simplex in maps.items():
-            structured = simplex.weights_[simplex.winners() == "Rotation", 1].min()
-            z = quoted("L24", name, part, "z")
-            found.append(
-                Row(
-                    f"{name} ({part}), {z} standard errors",
-                    NOT_PRINTED,
-                    _shares(simplex),
-                    f"a map; as its text says, Rotation wins where structured tasks weigh most, "
-                    f"here from {structured:.3f} on",
-                )
-            )
-        correlated = WeightSimplex(CORNERS, rho=0.5).fit(rows, scores, sigma2)
-        moved = (correlated.fractions_ - maps["b"].fractions_).abs().max()
-        why = f"of the shares of (b), the largest change is {moved:.4f}"
-        found.append(Row(f"{name}, rho = .5", NOT_PRINTED, _shares(correlated), why))
-    return Table("Figures 3 and 4: shares of the weightings that a model wins", found)
+    for name, scores in cases.items():
+        for part, options in parts.items():
+            maps = [WeightSimplex(CORNERS, **options).fit(rows, *score) for score in scores]
+            structured = maps[0].weights_[maps[0].winners() == "Rotation", 1].min()
+            why = f"a map; Rotation wins at structured weights from {structured:.3f} on"
+            if len(maps) > 1:
+                open_ = [one.fractions_["undecided"] for one in maps]
+                why += f"; over 20 bounds {min(open_):.3f} to {max(open_):.3f} are undecided"
+            shares = ", ".join(f"{k} {figure(share, 3)}" for k, share in maps[0].fractions_.items())
+            z = quoted("L24", name, "a" if "rho" in options else part[1], "z")
+            found.append(Row(f"{name} {part}, {z} standard errors", NOT_PRINTED, shares, why))
+    title = "Figures 3 and 4: shares of the weightings that a model wins"
+    return Table(f"{title}; Rotation where structured tasks weigh most, as the text says", found)
 
 
 def _scale(draws, rows):
@@ -366,10 +360,6 @@ def _scale(draws, rows):
     low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
     at = draws.labels[1].get_level_values("task").get_indexer(rows["task"])
     return low[at], (high - low)[at]
-
-
-def _shares(simplex):
-    return ", ".join(f"{name} {figure(share, 3)}" for name, share in simplex.fractions_.items())
 
 
 def _figures_5_and_6(accuracies):
@@ -380,5 +370,5 @@ def _figures_5_and_6(accuracies):
         for model in _column("Table 2", "Avg Acc Bayesian HM"):
             likely = found.loc[model][lambda p: p >= 0.0005]
             text = ", ".join(f"{rank}: {figure(p, 3)}" for rank, p in likely.items())
-            rows.append(Row(f"{name}: {model}", NOT_PRINTED, text, "six panels of bars"))
-    return Table("Figures 5 and 6: probabilities of ranks", rows)
+            rows.append(Row(f"{name}: {model}", NOT_PRINTED, text, "bars without numbers"))
+    return Table("Figures 5 and 6: probabilities of ranks, of the first six models", rows)

@@ -119,9 +119,10 @@ def normalize_scores(
 
     Notes
     -----
-    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do with 100 draws. Its
-    bounds widen with the number of draws (20,000 draws move normalized means by 1 to 1.5 points)
-    and move with every model that joins the table; geometric means are 0 in some draw.
+    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do, with 100 draws as
+    their printed ends show. Its bounds widen with the number of draws (20,000 draws move normalized
+    means by 1 to 1.5 points) and move with every model that joins the table; geometric means are 0
+    in some draw.
 
     When not to use it: for "bootstrap", in anything to be compared with another table.
 

@@ -77,8 +77,9 @@ class WeightSimplex(BaseEstimator):
     -----
     Section 2.3 and appendix A.2 of [1]_: the score of a category is the mean over its tasks, and
     ``Var[S_A - S_B] = Var S_A + Var S_B - 2 rho sqrt(Var S_A Var S_B)``. The paper's binomial
-    variance has an index misprint; it is ``p (1 - p) / n``. `fit_draws` takes means and covariances
-    from draws instead, so that shared items count as they should.
+    variance has an index misprint; it is ``p (1 - p) / n``. Its maps have ``z = 2``, and
+    ``2 sqrt(1/2)`` for correlated models, whose map ``rho=0.5`` gives. `fit_draws` takes means
+    and covariances from draws instead, so that shared items count as they should.
 
     References
     ----------

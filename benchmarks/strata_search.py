@@ -65,7 +65,7 @@ def intervals(f, y):
 
 
 def print_rows(autorater, n, n_sets, finite=False):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng([n, finite, len(autorater)])
     found = {}
     for _ in range(n_sets // BATCH):
         f, p = scores_and_rates(autorater, (BATCH, n + N_UNLABELED), rng)

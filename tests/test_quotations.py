@@ -1,6 +1,7 @@
 """What the papers print, and where each of their rows is in the project."""
 
 import csv
+import json
 import re
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -122,3 +124,32 @@ def has(path, function):
     """Whether a file exists, with this function."""
     file = ROOT / path
     return file.exists() and (not function or f"def {function}(" in file.read_text())
+
+
+def quoted_of(paper, place):
+    return {
+        (row["row"], row["column"]): row["value"]
+        for row in rows_of(QUOTED)
+        if (row["paper"], row["place"]) == (paper, place)
+    }
+
+
+def test_rank_scores_are_quoted_from_what_euroeval_computed(gold_folder):
+    gold = json.loads((gold_folder / "euroeval_mean_rank_score.json").read_text())["expected"]
+    overall = {(name, "overall"): f"{score['all']['overall']:.4f}" for name, score in gold.items()}
+    assert quoted_of("EuroEval function", "mean rank score") == overall
+
+
+def test_leaderboards_are_quoted_as_published(data_folder):
+    ranks = pd.read_csv(data_folder / "euroeval_ranks.csv.gz")
+    for name, board in ranks.groupby("leaderboard"):
+        published = board.set_index("model")["rank"]
+        cells = quoted_of("EuroEval leaderboards", name)
+        assert cells == {(model, "rank"): f"{published[model]:.2f}" for model, _ in cells}
+        assert len(cells) == 5
+    raw = pd.read_csv(data_folder / "scandeval_raw_2023.csv.gz")
+    raw.index = raw["model"] + " on " + raw["dataset"] + " (" + raw["metric"] + ")"
+    columns = {"mean": "total", "half-width": "total_ci"}
+    cells = quoted_of("EuroEval leaderboards", "ScandEval 2023")
+    assert cells == {(r, c): f"{raw.loc[r, columns[c]]:.4f}" for r, c in cells}
+    assert cells

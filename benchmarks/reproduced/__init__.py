@@ -136,6 +136,8 @@ def as_rst(table):
 
 def _escaped(text):
     """Text in which ``code`` stays code, and no other mark means anything."""
+    if text == "-":
+        return r"\-"  # by itself it is an empty list
     parts = re.split(r"(``.*?``)", text)
     return "".join(
         part if part.startswith("``") else re.sub(r"([\\|*_`])", r"\\\1", part) for part in parts

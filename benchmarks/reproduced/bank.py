@@ -11,16 +11,14 @@ from bank import MATRICES, anchor_points, bank_of, rasch_p_irt, unit_level
 from scipy.special import logit
 from sklearn.linear_model import Ridge, RidgeCV
 
-from reproduced import Row, Table, data_folder, figure
+from reproduced import NOT_PRINTED, Row, Table, data_folder, figure, quoted
 
-# README of github.com/felipemaiapolo/tinyBenchmarks, each benchmark by itself: IRT, p-IRT, gp-IRT.
-TINY = {
-    "TruthfulQA": (".013 (.010)", ".010 (.009)", ".011 (.009)"),
-    "GSM8K": (".022 (.017)", ".029 (.022)", ".020 (.017)"),
-    "Winogrande": (".022 (.017)", ".016 (.014)", ".015 (.013)"),
-    "ARC": (".022 (.018)", ".017 (.014)", ".017 (.013)"),
-    "HellaSwag": (".013 (.016)", ".015 (.012)", ".015 (.012)"),
-    "MMLU": (".024 (.017)", ".016 (.015)", ".016 (.015)"),
+# Each benchmark by itself, README of github.com/felipemaiapolo/tinyBenchmarks.
+TINY = ("TruthfulQA", "GSM8K", "Winogrande", "ARC", "HellaSwag", "MMLU")
+ESTIMATES = {
+    "IRT": ("IRT, weighted anchors", "anchors by answers"),
+    "p-IRT": ("p-IRT on anchors", "one ability, not many"),
+    "gp-IRT": ("gp-IRT", "the mean of the two above"),
 }
 MATRIX_OF = {
     "ARC": ("arc_challenge", "the same 1,172 items, but 218 other models"),
@@ -28,21 +26,20 @@ MATRIX_OF = {
     "MMLU": ("mmlu", "567 items of five subjects, 83 models of HELM Lite, not some 400"),
 }
 N_ANCHORS, N_CORE = 100, 50
-GAPS = {
-    "random-sampling-learn": "37% less",
-    "AIPW (ridge, not cross-fitted)": "-",
-    "unit-level model": "-",
-}
+N_TARGETS = 10  # new models of a split
+GAPS = ("Random-Sampling-Learn", "AIPW (ridge, not cross-fitted)", "unit-level model")
 
 
 def add_arguments(parser):
     """Options of ``reproduce.py bank``."""
-    parser.add_argument("--splits", type=int, default=8, help="random splits of the models")
+    parser.add_argument("--splits", type=int, default=6, help="random splits of the models")
 
 
 def tables(arguments):
     """Errors at 100 items, gaps at 50, and what cannot be had."""
-    return [_tiny(arguments.splits), _gaps(arguments.splits), _not_had()]
+    yield _tiny(arguments.splits)
+    yield _gaps(arguments.splits)
+    yield _not_had()
 
 
 def _scores(name):
@@ -62,22 +59,30 @@ def _unit_level(scores, past):
 def _tiny(n_splits):
     """Mean absolute errors at 100 items, a quarter of the models new."""
     rows = []
-    for name, printed in TINY.items():
+    for name in TINY:
+        printed = [
+            (f"{name}: {what}", quoted("tinyBenchmarks", "README", name, method))
+            for method, (what, _) in ESTIMATES.items()
+        ]
         if name not in MATRIX_OF:
             why = "no matrix of items and models in the public tables at hand"
-            rows.append(Row(f"{name}: IRT, p-IRT, gp-IRT", ", ".join(printed), "-", why))
+            rows += [Row(*cells, "-", why) for cells in printed]
             continue
         matrix, why = MATRIX_OF[name]
         found = _errors_at_anchors(_scores(matrix), n_splits)
-        ours = [f"{figure(e.mean(), 3)} ({figure(e.std(), 3)})" for e in found.T]
+        ours = [figure(e.mean(), 3, e.std()) for e in found.T]
         rows += [
+            Row(*cells, here, f"{why}; {how}")
+            for cells, here, (_, how) in zip(printed, ours[:3], ESTIMATES.values(), strict=True)
+        ]
+        rows += [
+            Row(f"{name}: unit-level model, random items", NOT_PRINTED, ours[3], "asked at random"),
             Row(
-                f"{name}: IRT, weighted anchors", printed[0], ours[0], f"{why}; anchors by answers"
+                f"{name}: mean of 100 random items",
+                NOT_PRINTED,
+                ours[4],
+                "what all have to beat",
             ),
-            Row(f"{name}: p-IRT on anchors", printed[1], ours[1], "one ability, not many"),
-            Row(f"{name}: gp-IRT", printed[2], ours[2], "the mean of the two above"),
-            Row(f"{name}: unit-level model, random items", "-", ours[3], "asked at random"),
-            Row(f"{name}: mean of 100 random items", "-", ours[4], "what all have to beat"),
         ]
     title = "tinyBenchmarks: mean absolute error (standard deviation over models) at 100 items"
     return Table(f"{title}; the paper's are of the best of five seeds", rows)
@@ -105,17 +110,19 @@ def _errors_at_anchors(scores, n_splits):
 def _gaps(n_splits):
     """Mean absolute errors at 50 items by the rules of the authors' published script."""
     rows = []
+    column = "gap less than Random-Sampling"
+    printed = quoted("Zhang, Dorner and Hardt", "second hand", GAPS[0], column)
+    why = "7 of 19 matrices; the paper's figure by second hand, its tables are not at hand"
     for kind in ("interpolation", "extrapolation"):
         gaps = np.array([_gaps_of(_scores(name), kind, n_splits) for name in MATRICES])
         less = 1 - gaps[:, 1:].mean(axis=0) / gaps[:, 0].mean()
-        for (method, printed), share in zip(GAPS.items(), less, strict=True):
-            here = f"{abs(100 * share):.0f} % {'less' if share > 0 else 'more'}"
-            why = "7 of 19 matrices; the paper's figure by second hand, its tables are not at hand"
-            known = kind == "interpolation" and printed != "-"
-            rows.append(
-                Row(f"{kind}: {method}", printed if known else "-", here, why if known else "")
-            )
-    return Table("Zhang, Dorner and Hardt: mean gap at 50 items, of that of random sampling", rows)
+        for method, share in zip(GAPS, less, strict=True):
+            known = kind == "interpolation" and method == GAPS[0]
+            cells = (printed, f"{share:.0%}", why) if known else (NOT_PRINTED, f"{share:.0%}")
+            rows.append(Row(f"{kind}: {method}", *cells))
+    return Table(
+        "Zhang, Dorner and Hardt: mean gap at 50 items, less than random sampling by", rows
+    )
 
 
 def _gaps_of(scores, kind, n_splits):
@@ -129,9 +136,10 @@ def _gaps_of(scores, kind, n_splits):
             order = np.argsort(scores.mean(axis=0), kind="stable")
             past, new = order[: n_models // 2], order[-int(0.3 * n_models) :]
         asked = rng.permutation(len(scores))[:N_CORE]
+        targets = rng.permutation(new)[:N_TARGETS]
         learned = RidgeCV().fit(scores[np.ix_(asked, past)].T, scores[:, past].mean(axis=0))
         assisted = _unit_level(scores, past)
-        for y in scores[:, new].T:
+        for y in scores[:, targets].T:
             estimates = (
                 y[asked].mean(),
                 learned.predict(y[None, asked])[0],
@@ -150,20 +158,19 @@ def _aipw(y, past, asked):
 
 
 def _not_had():
-    return Table(
-        "Without public data at hand",
-        [
-            Row(
-                "metabench: mean absolute error of single scores, of the whole",
-                "about .01, .006",
-                "-",
-                "over 5,000 models, to be scraped; items chosen on them",
-            ),
-            Row(
-                "FAQ (Wu, Nair and Candes 2026): effective sample size",
-                "up to 5 x",
-                "-",
-                "its two suites are not at hand; items chosen while asking",
-            ),
-        ],
+    meta = [
+        Row(
+            f"metabench: root mean square error, {what}",
+            quoted("metabench", "abstract", what, "root mean square error"),
+            "-",
+            "over 5,000 models, to be scraped; items chosen on them",
+        )
+        for what in ("single scores", "total score")
+    ]
+    faq = Row(
+        "FAQ (Wu, Nair and Candes 2026): effective sample size, up to",
+        quoted("FAQ", "abstract", "effective sample size", "up to"),
+        "-",
+        "its two suites are not at hand; items chosen while asking",
     )
+    return Table("Without public data at hand", [*meta, faq])

@@ -48,54 +48,42 @@ def _rows_of(model, mean, error, default):
     apart = _number("Independent samples", model, "half-width")
     z = _number("Confidence interval", "95%", "z")
     p = _number("Independent samples", model, "mean")
-    rate, half = p * (1 - p), z * error
-    more = quoted("CSE", "Comparison", model, "increase") if model == "Model A" else NOT_PRINTED
+    n_items, half = z**2 * p * (1 - p) / apart**2, z * error
     near, far = np.sqrt(3 / chi2.ppf([0.975, 0.025], 3))
-    return [
-        Row(
-            f"{model}, independent samples: mean, half-width",
-            quoted("CSE", "Independent samples", model, "mean", "half-width", form="{} ± {}"),
-            "-",
-            f"no items are printed; with right and wrong answers {apart} would take "
-            f"{z**2 * rate / apart**2:.0f} items",
-        ),
-        Row(
-            f"{model}, mean of cluster means",
-            quoted("CSE", "Clusters", model, "mean"),
-            figure(mean),
-        ),
-        Row(
-            f"{model}, 1.96 clustered standard errors",
-            quoted("CSE", "Clusters", model, "half-width"),
-            figure(half, 4),
-            "printed to three digits",
-        ),
-        Row(
-            f"{model}, interval",
-            quoted("CSE", "Comparison", model, "low", "high", form="[{}, {}]"),
-            f"[{figure(mean - half, 3)}, {figure(mean + half, 3)}]",
-        ),
-        Row(
-            f"{model}, half-width by t",
-            NOT_PRINTED,
-            figure(student_t.ppf(0.975, 3) * error, 3),
-            "four clusters have 3 degrees of freedom: 3.18 in place of 1.96",
-        ),
-        Row(
-            f"{model}, interval of ``DirectEstimator``",
-            NOT_PRINTED,
-            f"[{figure(default[0], 3)}, {figure(default[1], 3)}]",
-            "the same with one more cluster at 0 or at 1, which four do not rule out",
-        ),
-        Row(
-            f"{model}, added by clusters to the half-width of independent samples",
-            more,
-            f"{half / apart - 1:.0%}",
-            f"{half:.4f} / {apart}; the report divides rounded half-widths. Four clusters tell a "
-            f"standard error to a factor of {near:.2f} to {far:.2f}: {near * half / apart:.2f} to "
-            f"{far * half / apart:.2f} times the independent one",
-        ),
+    by_t = student_t.ppf(0.975, 3) * error
+    printed = {
+        name: quoted("CSE", place, model, *columns, form=form)
+        for name, place, columns, form in (
+            ("alone", "Independent samples", ("mean", "half-width"), "{} ± {}"),
+            ("mean", "Clusters", ("mean",), None),
+            ("half", "Clusters", ("half-width",), None),
+            ("ends", "Comparison", ("low", "high"), "[{}, {}]"),
+        )
+    }
+    more = quoted("CSE", "Comparison", model, "increase") if model == "Model A" else NOT_PRINTED
+    ends, wide = (
+        f"[{figure(low, 3)}, {figure(high, 3)}]"
+        for low, high in ((mean - half, mean + half), default)
+    )
+    why_alone = f"no items are printed; right and wrong answers would take {n_items:.0f} of them"
+    why_mean = 'three items around each printed mean, ``cluster_weight="cluster"``'
+    why_t = "four clusters have 3 degrees of freedom: 3.18 in place of 1.96"
+    why_wide = "the same with one more cluster at 0 or at 1, which four do not rule out"
+    why_more = (
+        f"{half:.4f} / {apart}; the report divides rounded half-widths. Four clusters tell a "
+        f"standard error to a factor of {near:.2f} to {far:.2f}: {near * half / apart:.2f} to "
+        f"{far * half / apart:.2f} times the independent one"
+    )
+    rows = [
+        ("independent samples: mean, half-width", printed["alone"], "-", why_alone),
+        ("mean of cluster means", printed["mean"], figure(mean), why_mean),
+        ("1.96 clustered errors", printed["half"], figure(half, 4), "printed to three digits"),
+        ("interval", printed["ends"], ends, ""),
+        ("half-width by t", NOT_PRINTED, figure(by_t, 3), why_t),
+        ("interval of ``DirectEstimator``", NOT_PRINTED, wide, why_wide),
+        ("added by clusters to the half-width", more, f"{half / apart - 1:.0%}", why_more),
     ]
+    return [Row(f"{model}, {what}", *cells) for what, *cells in rows]
 
 
 def _overlap():

@@ -6,7 +6,7 @@
 import numpy as np
 
 from reproduced import NOT_PRINTED, ROOT, Row, Table, figure, quoted
-from reproduced.f24_appendix import captions, not_had, people, save_pictures
+from reproduced.f24_appendix import captions, images, not_had, people, save_pictures
 from reproduced.f24_study import (
     DATA,
     DESIGNS,
@@ -63,15 +63,19 @@ def tables(arguments):
     for name in DATA:
         yield _by_model(name, studies[f"{name}, proportional"], arguments)
     yield _left_out(summary, arguments)
+    yield images(arguments)
     yield people(arguments)
     yield not_had()
     if arguments.pictures:
-        save_pictures(studies, summary, ROOT / arguments.pictures)
+        save_pictures(studies, summary, [DT, *SHORT], ROOT / arguments.pictures)
 
 
 def _design(studies, arguments):
     groups = sorted(len(study.truth_) for study in studies.values())
-    low, high = binomial.wilson_interval(5, 50)
+    wilson, wald = (
+        np.ptp(interval(5, 50)) / 2
+        for interval in (binomial.wilson_interval, binomial.wald_interval)
+    )
     return Table(
         "Sections 4.1, 4.2 and C.1.1: size of the study",
         [
@@ -79,7 +83,7 @@ def _design(studies, arguments):
                 "LLM-topic pairs",
                 quoted("F24", "Section 4.1", "number of groups", "least", "most", form="{} to {}"),
                 f"{groups[0]} to {groups[-1]}",
-                "2 data sets in 4 designs, which drop small topics; the paper has some 15 sets",
+                "2 data sets in 4 designs, which drop small topics; section 4.1 names 15 sets",
             ),
             Row(
                 "repetitions",
@@ -90,8 +94,8 @@ def _design(studies, arguments):
             Row(
                 "half-width of DT's interval, accuracy 0.1, n = 50",
                 quoted("F24", "Section C.1.1", "DT interval, n = 50", "half-width"),
-                figure((high - low) / 2, 3),
-                "Wilson's, which the paper uses (section 3); Wald's is 0.083",
+                figure(wilson, 3),
+                f"Wilson's, which the paper uses (section 3); Wald's is {figure(wald, 3)}",
             ),
         ],
     )
@@ -141,7 +145,7 @@ def _table_2(summary):
                     f"n = {n}, {column}",
                     quoted("F24", "Table 2", f"n = {n}", column),
                     figure(np.median(ratios)),
-                    f"median of two data sets, {each}; the paper's of some 15",
+                    f"median of two data sets, {each}; the paper's of twelve",
                 )
             )
     return Table("Table 2: error relative to direct, equal sizes, median over data sets", rows)
@@ -244,16 +248,12 @@ def _figure_4(summary, studies):
     )
     for name, study in studies.items():
         at = summary.loc[name]
-        shares = {
-            who: f"{at.loc[who, 'coverage']:.0%}, narrower by {1 - at.loc[who, 'width_ratio']:.0%}"
-            for who in (EB, OURS, LASSO)
-        }
-        direct = f"DT {at.loc[DT, 'coverage']:.0%}"
-        why = f"coverage of EB by quarter of the repetitions: {_by_quarter(study, EB)}"
-        rows.append(Row(name, printed, f"{direct}; EB {shares[EB]}", why))
-        rest = f"EB, default {shares[OURS]}; lasso {shares[LASSO]}"
-        why = f"quarters, EB, default: {_by_quarter(study, OURS)}"
-        rows.append(Row(f"{name}: defaults", NOT_PRINTED, rest, why))
+        covers = {who: f"{at.loc[who, 'coverage']:.0%}" for who in (DT, EB, OURS, LASSO)}
+        widths = at["width_ratio"] - 1
+        here = f"DT {covers[DT]}; EB {covers[EB]}, narrower by {-widths[EB]:.0%}"
+        rows.append(Row(name, printed, here, _by_quarter(study, EB)))
+        here = "; ".join(f"{who} {covers[who]}, width {widths[who]:+.0%}" for who in (OURS, LASSO))
+        rows.append(Row(f"{name}: defaults", NOT_PRINTED, here, _by_quarter(study, OURS)))
     return Table("Figure 4: coverage of 95% intervals, and width relative to direct", rows)
 
 
@@ -261,9 +261,12 @@ def _by_quarter(study, estimator):
     """Least and largest coverage over quarters of the repetitions, as over seeds."""
     own = study.results_[study.results_["estimator"] == estimator]
     hit = (own["low"] <= own["truth"]) & (own["truth"] <= own["high"])
-    quarter = own["repetition"] * QUARTERS // study.n_repeats
-    shares = hit.groupby(quarter).mean()
-    return f"{shares.min():.0%} to {shares.max():.0%}"
+    shares = hit.groupby(own["repetition"] * QUARTERS // study.n_repeats).mean()
+    none = (own["high"] == own["low"]).mean()
+    return (
+        f"{estimator}: {shares.min():.0%} to {shares.max():.0%} in quarters of the repetitions; "
+        f"{none:.0%} of intervals without width"
+    )
 
 
 def _by_model(name, study, arguments):
@@ -284,11 +287,29 @@ def _by_model(name, study, arguments):
             "the text says that EB alone is only slightly worse",
         )
     )
+    spread = _spread(study)
+    rows.append(
+        Row(
+            "standard deviation over topics of an LLM",
+            NOT_PRINTED,
+            f"truth {figure(spread['truth'])}; SR {figure(spread[SR])}; EB {figure(spread[EB])}",
+            "the text: SR hardly differs between the tasks of an LLM",
+        )
+    )
     return Table(
         f"Figure 2 and section 4.3 by LLM: {name}, proportional, error relative to direct ("
         "alone: fitted to the results of one LLM)",
         rows,
     )
+
+
+def _spread(study):
+    """Standard deviation over the topics of a model, of estimates and of the truth."""
+    results = study.results_
+    keys = ["estimator", "repetition", "model"]
+    spread = results.groupby(keys, observed=True)[["estimate", "truth"]].std()
+    by = spread.groupby("estimator", observed=True).mean()
+    return {"truth": by["truth"].iloc[0], **by["estimate"]}
 
 
 def _left_out(summary, arguments):
@@ -299,10 +320,15 @@ def _left_out(summary, arguments):
         more = at.loc[without, "mse"] / at.loc[SR, "mse"] - 1
         here = f"{_cell(summary, 'MMLU-Pro, proportional', without)}, {more:+.0%}"
         if f"without {name}" in worth.index:
-            here += f"; by split items {worth[f'without {name}']:+.0%}"
+            here += f"; all items, split {worth[f'without {name}']:+.0%}"
         rows.append(Row(f"without {name}", NOT_PRINTED, here, SAID.get(name, "")))
     rows.append(
-        Row("without confidence scores", NOT_PRINTED, "-", "public results have none of the LLMs")
+        Row(
+            "without confidence scores",
+            NOT_PRINTED,
+            "-",
+            "public results have none of LLMs; those of classifiers of images below",
+        )
     )
     return Table(
         "Section 4.3, features left out of SR: MMLU-Pro, proportional, error relative to direct, "
@@ -313,6 +339,6 @@ def _left_out(summary, arguments):
 
 SAID = {
     "models": "the text: together with confidence scores the largest growth",
-    "embedding": "the text: no strong effect",
+    "embedding": "the text: no strong effect. Split items: leave_out_covariates on all results",
     "subjects": "the text: no strong effect; trees tuned without strata",
 }

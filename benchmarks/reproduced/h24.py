@@ -2,7 +2,8 @@
 
 Data: openqa_nq.csv.gz (five of the ten systems, 3,610 questions, some 300 with human labels). Token
 F1 above one half stands in for the verdicts of the paper's prompted autorater, which are public for
-one system (counts in ``tests/gold/ppi_chain.json``). Simulations are in ``h24_simulated`` and ``h24_scores``.
+one system (counts in ``tests/gold/ppi_chain.json``). Simulations are in ``h24_simulated`` and
+``h24_scores``.
 """
 
 import json
@@ -24,6 +25,7 @@ from reproduced import (
     quoted,
 )
 from skbench.ppi import ChainRulePPI, ClassicalMean, MonteCarloPPI, Proportion
+from skbench.stats.intervals.binomial import wald_interval
 from skbench.stats.ppi.chain_rule import chain_interval
 
 # Name in the data: name in the paper.
@@ -46,6 +48,7 @@ def add_arguments(parser):
     """Options of ``reproduce.py h24``."""
     parser.add_argument("--trials", type=int, default=1000, help="simulated data sets")
     parser.add_argument("--seeds", type=int, default=4, help="seeds of Tables 2 and 3")
+    parser.add_argument("--jobs", type=int, default=2, help="seeds at the same time")
 
 
 def tables(arguments):
@@ -65,7 +68,7 @@ def tables(arguments):
     verdicts, y = _gemini()
     by_gemini = {"FiD, Gemini": ((verdicts == "y").astype(float), y)}
     yield from h24_simulated.tables(rated | by_gemini, pairs, arguments.trials)
-    yield from h24_scores.tables(arguments.trials, arguments.seeds)
+    yield from h24_scores.tables(arguments.trials, arguments.seeds, arguments.jobs)
 
 
 def _rated(table):
@@ -115,21 +118,46 @@ def _table_4(systems):
                 "share minus exact match where there are labels",
             )
         )
+    rows += [
+        Row(
+            f"{name}: human",
+            quoted("H24", "Table 4", name, "Human"),
+            "not to be had",
+            "its answers and labels are not in the data at hand",
+        )
+        for name in ALL_SYSTEMS.split()
+        if name not in systems
+    ]
     return Table("Table 4: exact match, F1, human and what people add, in %", rows)
+
+
+def _by_number(verdicts, n=0.0, u=0.5, y=1.0):
+    """Numbers in place of verdicts."""
+    return pd.Series(verdicts).map({"n": n, "u": u, "y": y}).to_numpy()
+
+
+def _printed_wald():
+    """Mean width of Wald's interval from the printed human shares and numbers of labels."""
+    widths = []
+    for name in ALL_SYSTEMS.split():
+        share = float(quoted("H24", "Table 4", name, "Human")) / 100
+        n = int(quoted("H24", "Table 7", name.replace("+", ""), "n"))
+        low, high = wald_interval(n * share, n)
+        widths.append(high - low)
+    return np.mean(widths)
 
 
 def _table_5():
     verdicts, y = _gemini()
-    f = pd.Series(verdicts).map({"n": 0.0, "u": 0.5, "y": 1.0}).to_numpy()
-    classical, chain = _width(CLASSICAL, f, y), _width(CHAIN, verdicts, y)
-    difference = _width(DIFFERENCE, f, y)
-    printed = [
-        (float(quoted("H24", "Table 4", name, "Human")), int(quoted("H24", "Table 7", other, "n")))
-        for name, other in zip(
-            ALL_SYSTEMS.split(), ALL_SYSTEMS.replace("+", "").split(), strict=True
-        )
-    ]
-    wald = np.mean([2 * 1.96 * np.sqrt(p / 100 * (1 - p / 100) / n) for p, n in printed])
+    f = _by_number(verdicts)
+    width = {
+        "classical": _width(CLASSICAL, f, y),
+        "difference estimate": _width(DIFFERENCE, f, y),
+        "chain rule estimate": _width(CHAIN, verdicts, y),
+    }
+    classical, difference, chain = width.values()
+    settings = "", f"``{DIFFERENCE!r}``; ", f"``{CHAIN!r}``; "
+    smaller = "smaller than classical", "smaller than difference"
     exact = json.loads((GOLD / "ppi_chain.json").read_text())["abstaining"]["chain_ci95_mc4e6"]
     apart = np.max(np.abs(np.subtract(_interval(CHAIN, verdicts, y), exact)))
     return Table(
@@ -138,36 +166,17 @@ def _table_5():
             Row(
                 "classical, all ten systems",
                 quoted("H24", "Table 5", "classical", WIDTH[0]),
-                figure(wald, 3),
+                figure(_printed_wald(), 3),
                 "Wald, from the printed human shares (Table 4) and numbers of labels (Table 7); "
                 "the text names Clopper-Pearson, which is wider",
             ),
-            _width_row("classical", "Table 5", "classical", classical, classical, FID),
-            _width_row(
-                "difference estimate",
-                "Table 5",
-                "difference estimate",
-                difference,
-                classical,
-                f"``{DIFFERENCE!r}``; {FID}",
-            ),
-            _width_row(
-                "chain rule",
-                "Table 5",
-                "chain rule estimate",
-                chain,
-                classical,
-                f"``{CHAIN!r}``; {FID}",
+            *(
+                _width_row(name, "Table 5", name, w, classical, setting + FID)
+                for (name, w), setting in zip(width.items(), settings, strict=True)
             ),
             Row(
                 "chain rule: smaller than classical, than difference",
-                quoted(
-                    "H24",
-                    "Section 5.2.2",
-                    "chain rule",
-                    "smaller than classical",
-                    "smaller than difference",
-                ),
+                quoted("H24", "Section 5.2.2", "chain rule", *smaller),
                 f"{100 * (1 - chain / classical):.0f}%, {100 * (1 - chain / difference):.0f}%",
                 FID,
             ),
@@ -287,14 +296,15 @@ def _table_7(rated):
 
 def _table_9():
     verdicts, y = _gemini()
-    by_verdict = pd.Series(verdicts)
     classical = _width(CLASSICAL, y, y)
     codes = {
-        order: _width(DIFFERENCE, by_verdict.map(dict(zip(order, (0.0, 1.0, 2.0), strict=True))), y)
+        order: _width(
+            DIFFERENCE, _by_number(verdicts, **dict(zip(order, (0, 1, 2), strict=True))), y
+        )
         for order in permutations("nyu")
     }
     best = min(codes, key=codes.get)
-    signed = by_verdict.map({"n": -1.0, "u": 0.0, "y": 1.0}).to_numpy()
+    signed = _by_number(verdicts, n=-1, u=0)
     last = "n = -1, y = +1, u = 0"
     first = "best permutation of 0, 1, 2"
     widths = {
@@ -319,7 +329,7 @@ def _table_9():
 
 def _figure_4(rated):
     verdicts, y = _gemini()
-    f = pd.Series(verdicts).map({"n": 0.0, "u": 0.5, "y": 1.0}).to_numpy()
+    f = _by_number(verdicts)
     cases = {name: (f, f, y) for name, (f, y) in rated.items()}
     cases = {"FiD, Gemini's verdicts": (f, verdicts, y), **cases}
     rows = []

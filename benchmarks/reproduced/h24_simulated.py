@@ -131,7 +131,7 @@ def _systems_coverage(systems, n_sets):
                 f"failures at {len(failing)} truths that had failed",
                 failed("failures"),
                 _percent(again, 2),
-                f"{n_sets} sets of each",
+                f"{n_sets} sets of each; 5% is what the level says",
             ),
             Row(
                 f"fewest and most failures of one truth in {n_sets} sets",

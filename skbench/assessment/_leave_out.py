@@ -68,7 +68,9 @@ def leave_out_covariates(
     Notes
     -----
     [1]_ refit without a covariate and compare errors on held-out data; [2]_, section 4.3, do so
-    for groups of features. Here the error is that of the final estimates, judged by split items.
+    for groups of features of a regression, with full results, as a `RepeatedSamplingStudy` of
+    ``Candidate(estimator, without=...)`` does. Here the error is that of the final estimates,
+    judged by split items.
     Features of `EmpiricalBayes` are worth less than those of its regression alone, because the
     group's own items make up for them. Of redundant features (a topic's name and its embedding)
     each is worth little where the other stays: leave both out together too.

@@ -221,9 +221,9 @@ class PPIMean(PPIEstimator):
     `predict` gives a row ``lambda_ f + c`` with the constant that makes the mean over the fitted
     rows the estimate. It may leave the range of the labels.
 
-    When not to use it: for binary labels and an autorater with few values that all have
-    many labels (`ChainRulePPI` is shorter); with fewer than 10 labels; with an autorater whose
-    agreement with humans differs between labeled and unlabeled rows.
+    When not to use it: for binary labels and an autorater with two values and some 10 to 50 labels
+    for each (`ChainRulePPI` is a little shorter); with fewer than 10 labels; with an autorater
+    whose agreement with humans differs between labeled and unlabeled rows.
 
     References
     ----------

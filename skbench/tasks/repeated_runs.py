@@ -53,8 +53,9 @@ class RepeatedRuns(BaseEstimator):
     freedom. Its guarantee is "model": few items near 0 or 1 have no normal scores (accuracy 0.99:
     0.29 to 0.43 covered).
 
-    "sem" is ``mean -+ 1.96 s / sqrt(K)``, which covers the true performance about 43% of the time
-    for K = 10 (test_coverage_of_the_truth). Its guarantee is "none".
+    "sem" is ``mean -+ z s / sqrt(K)`` with the normal quantile, for which leaderboards write 1.96.
+    It covers the true performance about 43% of the time for K = 10 (test_coverage_of_the_truth).
+    Its guarantee is "none".
 
     When not to use it: for runs that differ by the random seed alone, which say nothing about the
     items; treat those as clusters of answers to each item.

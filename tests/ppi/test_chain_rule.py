@@ -459,6 +459,26 @@ def test_coverage_of_the_automatic_choice(n_values, n_sets):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "least", "most"), [(30, 0.87, 0.98), (50, 0.9, 0.98), (300, 0.97, 1.07)]
+)
+def test_width_beside_that_of_the_difference(n, least, most):
+    rng, n_sets = np.random.default_rng(n), 200
+    ratios = []
+    for truth, right in product((0.5, 0.85), (0.8, 0.9, 0.95)):
+        good = rng.random((n_sets, n + 1000)) < truth
+        verdicts = np.where(rng.random(good.shape) < right, good, ~good).astype(float)
+        y = np.where(np.arange(n + 1000) < n, good, np.nan).ravel()
+        data = DataSets(verdicts.reshape(-1, 1), y, np.repeat(np.arange(n_sets), n + 1000))
+        intervals = (ends(fitted(estimator, data)) for estimator in (ChainRulePPI(), PPIMean()))
+        chain, difference = (np.mean(high - low) for low, high in intervals)
+        ratios.append(chain / difference)
+    print(f"{n} labels: width of the chain rule over that of PPI++ {np.round(ratios, 3)}")
+    assert least <= min(ratios)
+    assert max(ratios) <= most
+
+
+@pytest.mark.slow
 def test_normal_interval_of_the_difference_fails_where_the_chain_holds():
     rng = np.random.default_rng(2)
     truth, n_sets = 0.95, 4000

@@ -170,7 +170,7 @@ def test_missing_score_is_infinite(runs, variant, how):
     assert_array_equal(np.isinf(found.language_scores_.loc["m2", ["da", "sv"]]), [True, False])
     sets = found.rank_sets()
     assert "m2" not in sets.index
-    if variant == "pooled":  # distances are in the units of the scores, m2's other scores among them
+    if variant == "pooled":  # in the units of the scores, m2's others among them
         assert_allclose(sets["distance"], sets["score"], rtol=1e-12)
     # The others are scored as if the model had never been listed on that data set.
     without = fitted(lists[lists["model"] != "m2"], variant).dataset_scores_["danske-talemaader"]

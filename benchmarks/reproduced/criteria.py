@@ -1,0 +1,234 @@
+"""EuroEval's five criteria for an aggregate score, measured on its own leaderboards."""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_ind_from_stats
+
+from reproduced import NOT_PRINTED, Row, Table, data_folder, figure, quoted
+from skbench.stats.ranking.rank_scores import welch_rank_scores
+from skbench.tasks import MeanRankScore
+
+N_BEST = 20
+
+
+def boards():
+    """The leaderboards, one row per model and data set, the name being the language."""
+    scores = pd.read_csv(data_folder() / "euroeval_scores.csv.gz")
+    scores["language"] = scores["leaderboard"]
+    return {name: scores[scores["leaderboard"] == name] for name in ("danish", "german")}
+
+
+def ranked(board):
+    """The mean rank score of a leaderboard."""
+    return MeanRankScore().fit(board, board["mean1"], half_width=board["ci1"], n_runs=10)
+
+
+def five_criteria():
+    """One table for each criterion."""
+    listed = boards()
+    fits = {name: ranked(board) for name, board in listed.items()}
+    each = [(name, listed[name], fit) for name, fit in fits.items()]
+    rows = [row for one in each for row in _task_shares(*one)]
+    yield Table("The five criteria: Task Fairness", rows)
+    yield Table("The five criteria: Comparison", _two_languages(listed, fits))
+    rows = [*_equal_models(), *(row for one in each for row in _pairs(*one))]
+    yield Table("The five criteria: Robustness", rows)
+    rows = [row for one in each for row in _magnitudes(*one)]
+    yield Table("The five criteria: Magnitude Preservation", rows)
+    first = listed["danish"], fits["danish"]
+    rows = [*_one_joins(*first), _champion(*first), _better_half(*first)]
+    yield Table("The five criteria: Minimal Change", rows)
+
+
+def _row(what, here, why=""):
+    return Row(what, NOT_PRINTED, here, why)
+
+
+def _finite(fit):
+    return fit.scores_[np.isfinite(fit.scores_)]
+
+
+def _task_shares(name, board, fit):
+    """How much of what parts the overall scores comes from each task."""
+    models = _finite(fit).index
+    tasks = fit.task_scores_.loc[models].droplevel("language", axis=1)
+    points = board.pivot_table(index="model", columns="task", values="mean1").loc[models]
+    best = models[:N_BEST]
+    equal = f"{1 / tasks.shape[1]:.0%} would be equal"
+    front = "equal units over all models do not make tasks equal among the models in front"
+    return [
+        _row(f"{name}, share of a task in the variance of {what}", _least_and_most(table), why)
+        for what, table, why in (
+            ("means in points", points, equal),
+            ("mean rank scores", tasks, equal),
+            (f"means in points, best {N_BEST}", points.loc[best], equal),
+            (f"mean rank scores, best {N_BEST}", tasks.loc[best], front),
+        )
+    ]
+
+
+def _least_and_most(tasks):
+    """Covariance of each task with the mean over tasks, relative to the mean's variance."""
+    covariance = tasks.cov().sum()
+    share = (covariance / covariance.sum()).sort_values()
+    return f"{share.iloc[0]:.0%} to {share.iloc[-1]:.0%} ({share.index[-1]})"
+
+
+def _two_languages(listed, fits):
+    """Language scores of models on both leaderboards, as published and among themselves."""
+    both = _finite(fits["danish"]).index.intersection(_finite(fits["german"]).index)
+    rows = []
+    for what, scores in (
+        ("as published", [fit.scores_[both] for fit in fits.values()]),
+        (
+            "these models only",
+            [ranked(board[board["model"].isin(both)]).scores_[both] for board in listed.values()],
+        ),
+    ):
+        gap = scores[0] - scores[1]
+        rows += [
+            _row(
+                f"{len(both)} models on both, mean of Danish less German, {what}",
+                figure(gap.mean()),
+                "same answers; the boards list different models",
+            ),
+            _row(f"better in Danish than in German, {what}", f"{(gap < 0).mean():.0%}"),
+        ]
+    return rows
+
+
+def _equal_models(n_trials=1500, accuracy=0.7):
+    """How often the gate calls two equally good models different."""
+    rng, n, rows = np.random.default_rng(0), np.full(2, 10), []
+    for n_items in (250, 2000):
+        own = rng.binomial(n_items, accuracy, (n_trials, 2)) / n_items
+        raw = rng.binomial(n_items, own, (10, n_trials, 2)) / n_items
+        moments = zip(raw.mean(axis=0), raw.var(axis=0, ddof=1), strict=True)
+        gated = np.mean([welch_rank_scores(m, v, n).max() > 1 for m, v in moments])
+        rows.append(
+            Row(
+                f"two equal models, {n_items:,} items: called different",
+                quoted("EuroEval", "Score Aggregation", "mean rank score", "p"),
+                figure(gated),
+                "printed in one direction, 0.10 in either; replicates of one test set are not "
+                "independent scores",
+            )
+        )
+    return rows
+
+
+def _pairs(name, board, fit):
+    """Pairs of models that the text's own test, or rank sets, do not tell apart."""
+    alike = shown = pairs = 0
+    models = _finite(fit).index
+    first, second = np.triu_indices(len(models), 1)
+    for dataset, scores in fit.dataset_scores_.loc[models].items():
+        here = board[board["dataset"] == dataset].set_index("model").loc[models]
+        mean, sd = here["mean1"].to_numpy(), here["ci1"].to_numpy() / 1.96 * np.sqrt(10)
+        sides = [(mean[i], sd[i], 10) for i in (first, second)]
+        p = ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue
+        same = ~(p < 0.10)  # in either direction, so 0.05 in that of the better one
+        alike += same.sum()
+        shown += (scores.to_numpy()[first] != scores.to_numpy()[second])[same].sum()
+        pairs += len(first)
+    sets = fit.rank_sets()
+    apart = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
+    return [
+        _row(
+            f"{name}, {alike:,} of {pairs:,} pairs on a data set not significant: scores differ",
+            f"{shown / alike:.0%}",
+            "each model is tested against the first of its tie only",
+        ),
+        _row(
+            f"{name}, models that share their overall score with another",
+            f"{_finite(fit).duplicated(keep=False).sum()} of {len(models)}",
+            f"rank sets leave {1 - apart:.0%} of the pairs undecided",
+        ),
+    ]
+
+
+def _magnitudes(name, board, fit):
+    """What the gate takes from the distances, and what a point is worth."""
+    sets = fit.rank_sets()
+    lost = sets["distance"] - sets["score"]
+    points = board.pivot_table(index="model", columns="dataset", values="mean1")
+    better = _finite(fit).index[: len(sets) // 2]
+    worth = (points.std(ddof=0) / points.loc[better].std(ddof=0)).sort_values()
+    return [
+        _row(
+            f"{name}, distance less score: mean, largest",
+            f"{lost.mean():.3f}, {lost.max():.3f}",
+            "in standard deviations; what the gate takes for nothing",
+        ),
+        _row(
+            f"{name}, worth of one point once the better half is by itself",
+            f"{worth.iloc[0]:.1f} to {worth.iloc[-1]:.1f} times",
+            f"least on {worth.index[0]}, most on {worth.index[-1]}",
+        ),
+    ]
+
+
+def _one_joins(board, fit):
+    """Each model in turn joins the rest."""
+    full = _finite(fit)
+    largest, swapped = [], []
+    for model in full.index:
+        others = full.index.drop(model)
+        without = ranked(board[board["model"] != model])
+        largest.append((full[others] - without.scores_[others]).abs().max())
+        swapped.append(_swaps(full[others].to_numpy(), without.scores_[others].to_numpy()))
+    return [
+        _row(
+            f"danish, one of {len(full)} models joins: largest move of another's score",
+            f"median {np.median(largest):.3f}, largest {max(largest):.3f}",
+            _widened(board, fit, full.index[int(np.argmax(largest))]),
+        ),
+        _row(
+            "danish, the same: pairs of others that change places",
+            f"median {np.median(swapped):.0f}, most {max(swapped)}",
+            "none by a mean of points",
+        ),
+    ]
+
+
+def _widened(board, fit, model):
+    """Where a model that joins moves others most, and what it does to the unit."""
+    without = ranked(board[board["model"] != model]).dataset_scores_
+    moved = (fit.dataset_scores_.loc[without.index] - without).abs()
+    dataset = moved.replace(np.inf, np.nan).max().idxmax()
+    means = board[board["dataset"] == dataset].set_index("model")["mean1"].dropna()
+    place = int(means.rank(ascending=False)[model])
+    return (
+        f"{model}, {place} of {len(means)} on {dataset}: the standard deviation there rises from "
+        f"{means.drop(model).std(ddof=0):.2f} to {means.std(ddof=0):.2f}"
+    )
+
+
+def _swaps(before, after):
+    signs = [np.sign(np.subtract.outer(x, x)) for x in (before, after)]
+    return int((signs[0] * signs[1] < 0).sum()) // 2
+
+
+def _champion(board, fit):
+    """A model joins that is a standard deviation above the best on every data set."""
+    full, means = _finite(fit), board.groupby("dataset")["mean1"]
+    one = board[board["model"] == full.index[0]]
+    new = one.assign(model="new", mean1=one["dataset"].map(means.max() + means.std(ddof=0)))
+    moved = ranked(pd.concat([board, new])).scores_[full.index] - full
+    return _row(
+        "danish, a model joins that is one standard deviation ahead: scores rise by",
+        f"{moved.min():.3f} to {moved.max():.3f}",
+        f"all scores are relative to the best; differences move by up to {np.ptp(moved):.3f}",
+    )
+
+
+def _better_half(board, fit):
+    """The same answers, only the better half listed."""
+    full = _finite(fit)
+    better = full.index[: len(full) // 2]
+    moved = ranked(board[board["model"].isin(better)]).scores_[better] - full[better]
+    return _row(
+        f"danish, only the better {len(better)} models listed: scores rise by",
+        f"{moved.min():.2f} to {moved.max():.2f}",
+        "the standard deviation is of the models that are listed",
+    )

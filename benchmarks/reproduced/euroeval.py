@@ -156,15 +156,15 @@ def _coverage(n_trials=20_000, n_items=500, accuracy=0.7):
     raw = rng.binomial(n_items, own, (n_trials, 10)) / n_items
     normal = 2 * student_t.cdf(1.96 / np.sqrt(11), 9) - 1
     rows = []
-    for interval, why in (
-        ("sem", f"leaves out the luck of the test set; {normal:.0%} for normal scores"),
-        ("bootstrap", "t s sqrt(1 + 1/10), 9 degrees of freedom"),
+    level = quoted("EuroEval", "Robust Evaluation", "interval", "level")
+    for interval, printed, why in (
+        ("sem", level, f"leaves out the luck of the test set; {normal:.0%} for normal scores"),
+        ("bootstrap", NOT_PRINTED, "nominal 95%: t s sqrt(1 + 1/10), 9 degrees of freedom"),
     ):
         e = RepeatedRuns(interval).fit(pd.DataFrame({"trial": range(n_trials)}), raw).estimate()
         covered = np.mean((e.low <= accuracy) & (accuracy <= e.high))
-        level = quoted("EuroEval", "Robust Evaluation", "interval", "level")
         what = f'``RepeatedRuns("{interval}")`` covers the true performance'
-        rows.append(Row(what, level, f"{covered:.0%}", why))
+        rows.append(Row(what, printed, f"{covered:.0%}", why))
     return rows
 
 

@@ -82,7 +82,7 @@ def people(arguments):
     for name, attributes in (("COMPAS", "race, sex and age"), ("student", "sex and age")):
         fewer = quoted("F24", "Figure 7", "COMPAS, Student Math", "fewer groups than")
         why = f"people by {attributes}"
-        rows.append(Row(f"{name}, groups: fewer than", fewer, f"{sizes[name]}", why))
+        rows.append(Row(f"{name}, groups: fewer than", fewer, f"{sizes[name]}", why, difference=""))
     rows.append(
         Row("five ACS tasks, student Portuguese", NOT_PRINTED, "-", "not in the data folder")
     )

@@ -8,7 +8,7 @@ prior: processor seconds of both solvers, and their ratio per effective draw
 - of the mean accuracy, which a sweep of the chains redraws almost independently.
 
 Then what a grid three times as fine changes, and the time per model of a large benchmark.
-With ``--chains``, some five minutes: errors of the chains by their effective sample size.
+With ``--chains``, some two minutes: errors of the chains by their effective sample size.
 
     python benchmarks/hierarchical.py [--chains]
 """
@@ -122,7 +122,7 @@ def print_large(n_models, n_tasks):
     )
 
 
-def print_chains(n_sets=120, n_models=8):
+def print_chains(n_sets=40, n_models=8):
     """Errors of posterior means, in posterior standard deviations, of sets of all kinds."""
     rng = np.random.default_rng(0)
     found = []

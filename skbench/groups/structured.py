@@ -91,13 +91,13 @@ class StructuredRegression(SyntheticRegression):
     The papers choose the penalty by cross-validation and do not say over what. Held-out
     groups have no intercept, so they cannot judge its penalty. The default is the least
     unbiased estimate of risk, Stein's, with the degrees of freedom of the lasso [3]_. Its mean
-    squared error relative to the direct estimates: MMLU-Pro .59, .70, .99 at 10, 20, 50 items
-    per subject; BIG-Bench-Hard .88, .99, 1.01 (standard errors .01 to .05). Errors that models
+    squared error relative to the direct estimates: MMLU-Pro .58, .68, .93 at 10, 20, 50 items
+    per subject; BIG-Bench-Hard .90, 1.02, 1.00 (standard errors .01 to .08). Errors that models
     share by sharing items are taken as independent.
 
     A group's standard error is ``sqrt(min(prior_variance_, sigma2))``; its interval takes the
     mean of the plausible prior variances, as `SyntheticRegression` does. 95% intervals covered
-    .95 to .99 on these data at 1.0 to 1.2 times Wilson's width. For new groups given `z` and
+    .94 to .99 on these data at 1.0 to 1.1 times Wilson's width. For new groups given `z` and
     `sigma2`, `predict` adds an intercept too. The interval's guarantee is "model".
 
     When not to use it: to cover groups one by one; the interval takes performances to scatter

@@ -220,7 +220,7 @@ def test_dependent_rows_are_refused(name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:power_tuning=False:UserWarning")
-def test_a_search_over_trees_costs_coverage_and_one_over_quantiles_little():
+def test_a_search_over_trees_costs_coverage():
     rng, n_sets, n = np.random.default_rng(12), 300, 100
     f, p = scores_and_rates("calibrated", (n_sets, n + 2000), rng)
     y = np.where(np.arange(n + 2000) < n, rng.random(f.shape) < p, np.nan)

@@ -112,7 +112,7 @@ def _settings(data):
                 "draws of the bootstrap",
                 NOT_PRINTED,
                 str(FEW),
-                "inferred: the bounds of Table 9 are extremes of all draws. By them the first model "
+                "inferred: bounds in Table 9 are extremes of all draws. By them the first model "
                 "has 88.44 with 100 draws, 88.15 with 300, 88.05 with 500; printed is 88.4",
             ),
         ],

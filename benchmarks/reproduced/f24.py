@@ -70,7 +70,7 @@ def tables(arguments):
     yield _figure_2(summary, studies)
     yield _figure_3(studies)
     yield _figure_4(summary, studies)
-    yield balance()
+    yield balance(arguments)
     yield captions(studies["MMLU-Pro, 10"])
     for name in DATA:
         yield _by_model(name, studies[f"{name}, proportional"], arguments)

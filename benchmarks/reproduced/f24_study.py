@@ -190,25 +190,24 @@ def without_topics(arguments):
     return studied("MMLU-Pro-clusters", data, estimators, "proportional", arguments), clusters
 
 
-def weights_of_direct(name, n):
+def weights_of_direct(name, n, seed):
     """Mean weights of direct estimates in EB on one draw, as published and by default."""
     data = DATA[name]()
     items, by = data.pop("items"), data.pop("by")
-    asked = items.drop_duplicates([by[1], data.get("item", "item")]).groupby(by[1])
+    item = [by[1], data.get("item", "item")]
+    asked = items[item].drop_duplicates().groupby(by[1])
     enough = asked.filter(lambda own: len(own) >= 4 * n)
-    drawn = enough.groupby(by[1]).sample(n, random_state=0)
-    items = items.merge(drawn[[by[1], data.get("item", "item")]])
-    plug_in, smoothed = (
-        summarize_items(items, by, **data, variance=variance)
-        for variance in ("plug-in", "smoothed")
-    )
-    return [
-        float(estimator.fit(**summary.fit_args).shrinkage_factor_.mean())
-        for estimator, summary in (
-            (EmpiricalBayes.as_published(by[1]), plug_in),
-            (EmpiricalBayes(random_state=0), smoothed),
-        )
-    ]
+    items = items.merge(enough.groupby(by[1]).sample(n, random_state=seed))
+    weights = []
+    for estimator, variance in (
+        (EmpiricalBayes.as_published(by[1], seed), "plug-in"),
+        (EmpiricalBayes(random_state=seed), "smoothed"),
+    ):
+        summary = summarize_items(items, by, **data, variance=variance)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # variances that are 0
+            weights.append(estimator.fit(**summary.fit_args).shrinkage_factor_.mean())
+    return weights
 
 
 def each_model_alone(name, arguments):

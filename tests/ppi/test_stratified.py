@@ -278,3 +278,32 @@ def test_draws_of_labels_all_alike_know_nothing():
     y = np.where(np.arange(200) < 20, 1.0, np.nan)
     drawn = StratifiedPPI(n_strata=1, integration="draws", n_draws=9).fit(np.zeros(200), y)
     assert np.isnan(ends(drawn)).all()
+
+
+def rare_zeros(seed, n=60, N=1000):
+    """An autorater that is too strict by far, where nearly all labels are 1."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n + N)
+    rate, f = (1 / (1 + np.exp(-(level + x))) for level in (4.5, 0.5))
+    return f, np.where(np.arange(n + N) < n, rng.random(n + N) < rate, np.nan)
+
+
+DRAWS = {"integration": "draws", "n_draws": 1000, "random_state": 0}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_draws_beyond_the_range_leave_an_interval():
+    f, y = rare_zeros(135)
+    e, wide = (StratifiedPPI(bounds=b, **DRAWS).fit(f, y) for b in ((0, 1), (-9, 9)))
+    assert min(wide.estimate_, *ends(wide)) > 1  # where it cannot be
+    assert (e.estimate_, ends(e)[1]) == (1, 1)
+    assert_allclose(1 - ends(e)[0], wide.estimate_ - ends(wide)[0])
+
+
+@pytest.mark.parametrize("how", [{}, DRAWS], ids=["exact", "draws"])
+def test_a_search_compares_intervals_before_they_are_cut(how):
+    f, y = rare_zeros(7)
+    two, three = (StratifiedPPI(n_strata=n, **how).fit(f, y) for n in (2, 3))
+    assert two.standard_error_ > three.standard_error_
+    assert np.diff(ends(two)) < np.diff(ends(three))  # as more of it lies above 1
+    assert StratifiedPPI(n_strata=(2, 3), **how).fit(f, y).n_strata_ == 3

@@ -58,8 +58,9 @@ class StratifiedPPI(PPIEstimator):
         - ``strata(X)``: returns the stratum of every row, of autorater scores as an
           array of shape (n_rows, n_autoraters).
     n_strata : int or sequence of int, default=5
-        Number of bins or leaves; of several the one with the shortest 95% interval. Those with
-        fewer than 3 labeled or unlabeled rows are merged into one.
+        Number of bins or leaves; of several the one with the shortest 95% interval, on average
+        over the groups that have one. Strata with fewer than 3 labeled or unlabeled rows are
+        merged into one.
     power_tuning : bool, default=False
         Whether the autorater's weight is tuned within each stratum.
     bounds : tuple of two floats, default=None
@@ -192,7 +193,7 @@ class StratifiedPPI(PPIEstimator):
 
     @property
     def _learns_from_labels(self):
-        if np.ndim(self.n_strata) > 0:
+        if np.size(self.n_strata) > 1:
             return True
         is_model = hasattr(self.strata, "fit") and not is_clusterer(self.strata)
         return is_model or (isinstance(self.strata, str) and self.strata == "tree")
@@ -350,10 +351,17 @@ def _checked_strata(tell, X, codes):
 
 
 def _shortest(results):
-    """Place of the result with the shortest 95% intervals, before they are cut to the range."""
+    """Place of the result with the shortest 95% intervals, before they are cut to the range.
+
+    Results that leave more groups without an interval are out; of the others those groups count
+    that have one in all.
+    """
     ends = [result.interval(_SEARCH_LEVEL, limits=None) for result in results]
     widths = np.array([high - low for low, high in ends])
-    return int(np.argmin(np.nan_to_num(widths, nan=np.inf).mean(axis=1)))
+    n_unknown = np.isnan(widths).sum(axis=1)
+    fewest = n_unknown == n_unknown.min()
+    in_all = ~np.isnan(widths[fewest]).any(axis=0)
+    return int(np.argmin(np.where(fewest, widths[:, in_all].sum(axis=1), np.inf)))
 
 
 def _shared_out(n_labeled, n_cells):

@@ -17,6 +17,7 @@ from strata_search import SEARCH, intervals, scores_and_rates
 
 from skbench.containers import ON_AVERAGE
 from skbench.ppi.difference import ClassicalMean, PPIMean
+from skbench.ppi.grouped import GroupedPPI
 from skbench.ppi.stratified import StratifiedPPI
 
 
@@ -307,3 +308,26 @@ def test_a_search_compares_intervals_before_they_are_cut(how):
     assert two.standard_error_ > three.standard_error_
     assert np.diff(ends(two)) < np.diff(ends(three))  # as more of it lies above 1
     assert StratifiedPPI(n_strata=(2, 3), **how).fit(f, y).n_strata_ == 3
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_group_without_an_interval_has_no_say_in_the_search(n_labels):
+    # Labels without noise, and a bias that bends with the score: many strata are best.
+    rng = np.random.default_rng(0)
+    f, group = rng.random(6000), np.repeat(np.arange(4), 1500)
+    y = np.where(np.arange(6000) % 1500 < 400, np.abs(2 * f - 1), np.nan)
+    y[4500 + n_labels :] = np.nan
+    searched = GroupedPPI(StratifiedPPI(n_strata=(2, 5, 10)))
+    with_it, without = (
+        searched.fit(f[g], y[g], group[g]).estimate() for g in (group > -1, group < 3)
+    )
+    assert_allclose(with_it.low[:3], without.low)
+    ten = GroupedPPI(StratifiedPPI(n_strata=10)).fit(f, y, group).estimate()
+    assert_allclose(with_it.low, ten.low)
+
+
+def test_a_search_of_one_number_is_no_search():
+    f, y = biased_autorater()
+    one, five = (StratifiedPPI(n_strata=n).fit(f, y).estimate() for n in ((5,), 5))
+    assert (one.guarantee, one.low, one.high) == (five.guarantee, five.low, five.high)

@@ -5,7 +5,15 @@
 
 import numpy as np
 
-from reproduced import NOT_PRINTED, ROOT, Row, Table, figure, quoted
+from reproduced import (
+    NOT_PRINTED,
+    ROOT,
+    Row,
+    Table,
+    figure,
+    from_one,
+    quoted,
+)
 from reproduced.f24_appendix import (
     balance,
     captions,
@@ -49,10 +57,9 @@ QUARTERS = 4
 
 def add_arguments(parser):
     """Options of ``reproduce.py f24``."""
-    parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2, help="repetitions at the same time")
+    parser.add_argument("--repetitions", type=from_one, default=10)
+    parser.add_argument("--jobs", type=from_one, default=2, help="repetitions at the same time")
     parser.add_argument("--folder", help="keeps finished repetitions")
-    parser.add_argument("--pictures", help="folder for figures 2, 3, 4 and 6")
 
 
 def tables(arguments):
@@ -79,8 +86,8 @@ def tables(arguments):
     yield images(arguments)
     yield people(arguments)
     yield not_had()
-    if arguments.pictures:
-        save_pictures(studies, summary, [DT, *SHORT], ROOT / arguments.pictures)
+    if arguments.doc:
+        save_pictures(studies, summary, [DT, *SHORT], ROOT / "doc" / "user_guide" / "figures")
 
 
 def _design(studies, arguments):

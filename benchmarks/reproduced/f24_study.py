@@ -5,6 +5,7 @@ models; the truth is the mean over all items (section 4.2, C.1).
 """
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from reproduced import ROOT, data_folder
+from reproduced import data_folder
 from skbench import (
     CrossFitKFold,
     DirectEstimator,
@@ -148,7 +149,7 @@ LEFT_OUT = {
 
 def studied(name, data, estimators, design, arguments):
     """The finished study of some estimators; finished repetitions are kept under its name."""
-    folder = arguments.folder and ROOT / arguments.folder / name
+    folder = arguments.folder and Path(arguments.folder) / name
     study = RepeatedSamplingStudy(
         estimators, design, arguments.repetitions, random_state=0, n_jobs=arguments.jobs
     )

@@ -21,6 +21,7 @@ from reproduced import (
     Table,
     data_folder,
     figure,
+    from_one,
     h24_scores,
     h24_simulated,
     quoted,
@@ -49,9 +50,9 @@ WIDTH = "mean interval width", "width ratio to classical"
 
 def add_arguments(parser):
     """Options of ``reproduce.py h24``."""
-    parser.add_argument("--trials", type=int, default=1000, help="simulated data sets")
-    parser.add_argument("--seeds", type=int, default=4, help="seeds of Tables 2 and 3")
-    parser.add_argument("--jobs", type=int, default=2, help="seeds at the same time")
+    parser.add_argument("--trials", type=from_one, default=1000, help="simulated data sets")
+    parser.add_argument("--seeds", type=from_one, default=4, help="seeds of Tables 2 and 3")
+    parser.add_argument("--jobs", type=from_one, default=2, help="seeds at the same time")
 
 
 def tables(arguments):

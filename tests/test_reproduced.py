@@ -11,7 +11,7 @@ import reproduce
 
 SMALLEST = {
     "l24": ["--draws", "1000"],
-    "h24": ["--trials", "5", "--seeds", "2"],
+    "h24": ["--trials", "40", "--seeds", "2"],
     "euroeval": ["--trials", "2"],
     "bank": ["--splits", "1"],
     "f24": ["--repetitions", "2"],

@@ -1,8 +1,9 @@
 """Scores in place of Seahorse's and AttributedQA's: Tables 2 and 3, Figures 3 and 6 of Hofer et al.
 
-The scores of the paper's autoraters are not public. Simulated ones stand in, with which difference
-estimates and stratified estimates have about the paper's widths. Coverage is then counted as the
-paper counts it, of the mean of all human labels of the pool that the rows come from.
+The scores of Seahorse's autoraters are not public; those of AttributedQA's are, and not in the data
+folder. Simulated ones stand in, with which difference estimates and stratified estimates have about
+the paper's widths. Coverage is then counted as the paper counts it, of the mean of all human labels
+of the pool that the rows come from.
 """
 
 import warnings
@@ -15,10 +16,22 @@ from sklearn.tree import DecisionTreeRegressor
 from reproduced import NOT_PRINTED, Row, Table, figure, quoted
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean, StratifiedPPI
 
-LIKE = {"SH1": "Seahorse1", "AQA2": "AQA2"}  # what is simulated: its name in Table 2
-POOL = {"SH1": (2728, 2728), "AQA2": (3000, 1000)}  # rows, and those that people labeled
-# The share of good answers, of mean .5, is Beta(a, a); the score is expit(b logit(share) + c).
-SHAPE = {"SH1": (0.9, 1.8, -1.5), "AQA2": (0.3, 2.5, -5.7)}
+# What is simulated: its name in Table 2.
+LIKE = {"SH1": "Seahorse1", "SH2": "Seahorse2", "AQA1": "AQA1", "AQA2": "AQA2"}
+SUMMARIES = int(quoted("H24", "Section 5.1.1", "Seahorse", "examples"))
+SCORED, LABELED = (
+    int(quoted("H24", "Section 5.1.1", "attributed QA", f"{of} labels"))
+    for of in ("autorater", "human")
+)
+# Rows, and those that people labeled.
+POOL = {like: (SUMMARIES,) * 2 if like[0] == "S" else (SCORED, LABELED) for like in LIKE}
+# The share of good answers is Beta(a, b); the score is expit(c logit(share) + d).
+SHAPE = {
+    "SH1": (0.9, 0.9, 1.8, -1.5),
+    "SH2": (3.3, 1.7, 1.75, -1.5),
+    "AQA1": (0.65, 0.35, 2.07, -4.2),
+    "AQA2": (0.3, 0.3, 2.5, -5.7),
+}
 SEARCHED = StratifiedPPI.as_published().n_strata
 PUBLISHED = {  # the paper's settings, but for strata
     "classical": ClassicalMean("wald"),
@@ -45,26 +58,18 @@ BATCH = 100  # data sets that are fitted at once
 N_DRAWS = 1000  # of 10,000 in the paper
 
 
-_NOT_SIMULATED = Row(
-    "classical: Seahorse2, AQA1",
-    quoted("H24", "Table 2", "classical", "width Seahorse2", "width AQA1"),
-    "not simulated",
-    "the autorater's scores are not public; one set of scores stands for each kind of data",
-)
-
-
 def tables(n_sets, n_seeds, n_jobs):
-    """Tables 2 and 3 from `n_sets` data sets over all seeds, then Figures 3 and 6."""
-    yield from _tables_2_and_3(max(1, n_sets // n_seeds), n_seeds, n_jobs)
+    """Tables 2 and 3 from `n_sets` data sets over tasks and seeds, then Figures 3 and 6."""
+    yield from _tables_2_and_3(max(1, n_sets // (len(LIKE) * n_seeds)), n_seeds, n_jobs)
     yield _figures_3_and_6(max(1, n_sets // 10))
 
 
 def _pools(like, n_sets, n_labeled, rng, n_rows=None):
     """Scores, labels of a few rows, and the mean of all human labels."""
     all_rows, n_human = POOL[like]
-    a, b, c = SHAPE[like]
-    p = rng.beta(a, a, (n_sets, n_rows or all_rows))
-    f = expit(b * logit(p) + c)
+    a, b, c, d = SHAPE[like]
+    p = rng.beta(a, b, (n_sets, n_rows or all_rows))
+    f = expit(c * logit(p) + d)
     human = (rng.random(p.shape) < p).astype(float)
     y = np.where(np.arange(p.shape[1]) < n_labeled, human, np.nan)
     return f, y, human[:, :n_human].mean(axis=1)
@@ -120,12 +125,13 @@ def _intervals(f, y):
 def _run(like, n_sets, seed):
     """Widths, and whether an interval has the pool's mean and the true mean, by method."""
     rng = np.random.default_rng(seed)
+    true = SHAPE[like][0] / sum(SHAPE[like][:2])
     batches = []
     for start in range(0, n_sets, BATCH):
         f, y, pool = _pools(like, min(BATCH, n_sets - start), 300, rng)
         batches.append(
             {
-                name: (high - low, (low <= pool) & (pool <= high), (low <= 0.5) & (0.5 <= high))
+                name: (high - low, (low <= pool) & (pool <= high), (low <= true) & (true <= high))
                 for name, (low, high) in _intervals(f, y).items()
             }
         )
@@ -135,47 +141,83 @@ def _run(like, n_sets, seed):
 def _tables_2_and_3(n_sets, n_seeds, n_jobs):
     run = delayed(_run)
     jobs = Parallel(n_jobs)(run(like, n_sets, seed) for like in LIKE for seed in range(n_seeds))
-    runs = dict(zip(LIKE, (jobs[:n_seeds], jobs[n_seeds:]), strict=True))
+    runs = {like: jobs[i * n_seeds : (i + 1) * n_seeds] for i, like in enumerate(LIKE)}
+    width = {
+        name: np.array([np.mean([run[name][0] for run in seeds]) for seeds in runs.values()])
+        for name in NAMES
+    }
+    ratio = {name: of / width["classical"] for name, of in width.items()}
+    tasks = "like Seahorse 1, Seahorse 2, AQA1, AQA2"
     yield Table(
-        "Table 2: width at 300 labels and relative to classical, like Seahorse 1; like AQA2",
-        [*(_widths(name, runs) for name in NAMES), _NOT_SIMULATED],
+        f"Table 2: width at 300 labels, {tasks}",
+        [
+            Row(name, _of_table_2(name, "width"), _listed(width[name], 3), _settings(name))
+            for name in NAMES
+        ],
     )
     yield Table(
-        f"Table 3: coverage in %, like Seahorse 1; like AQA2 ({n_seeds} seeds of {n_sets} sets)",
+        f"Table 2: width relative to classical, {tasks}",
+        [
+            Row(name, _of_table_2(name, "ratio"), _listed(ratio[name], 3), _search(name))
+            for name in NAMES
+        ],
+    )
+    yield Table(
+        f"Table 3: coverage in %, {tasks} ({n_seeds} seeds of {n_sets} sets each)",
         [*(_coverage(name, runs) for name in NAMES), *_fewer_rows(n_sets * n_seeds)],
     )
+    yield _section_6(ratio)
 
 
-def _widths(name, runs):
-    here = []
-    for seeds in runs.values():
-        width, classical = (
-            np.mean([run[of][0].mean() for run in seeds]) for of in (name, "classical")
-        )
-        here.append(f"{figure(width, 3)}, {figure(width / classical, 3)}")
+def _listed(values, digits):
+    return ", ".join(figure(value, digits) for value in values)
+
+
+def _of_table_2(name, what):
     row = NAMES[name][0]
-    columns = [f"{of} {like}" for like in LIKE.values() for of in ("width", "ratio")]
-    paper = quoted("H24", "Table 2", row, *columns, form="{}, {}; {}, {}") if row else NOT_PRINTED
-    why = "scores simulated; " + _settings(name)
-    if row is None:
-        why += "; left out in the paper, as its coverage is poor"
-    return Row(name, paper, "; ".join(here), why)
+    columns = [f"{what} {like}" for like in LIKE.values()]
+    return quoted("H24", "Table 2", row, *columns) if row else NOT_PRINTED
+
+
+def _search(name):
+    return "" if NAMES[name][0] else "left out in the paper, as its coverage is poor"
 
 
 def _coverage(name, runs):
-    here, why = [], []
+    here, by_seed, of_true = [], [], []
     for seeds in runs.values():
-        by_seed = [run[name][1].mean() for run in seeds]
+        shares = [100 * run[name][1].mean() for run in seeds]
         pool, true = (np.mean([run[name][i].mean() for run in seeds]) for i in (1, 2))
         n = sum(run[name].shape[1] for run in seeds)
         here.append(figure(100 * pool, 1, 100 * np.sqrt(pool * (1 - pool) / n)))
-        why.append(
-            f"seeds {100 * min(by_seed):.1f} to {100 * max(by_seed):.1f}, of the true mean "
-            f"{100 * true:.1f}"
-        )
+        by_seed.append(f"{min(shares):.0f} to {max(shares):.0f}")
+        of_true.append(figure(100 * true, 1))
     row = NAMES[name][1]
     paper = quoted("H24", "Table 3", row, *LIKE) if row else NOT_PRINTED
-    return Row(name, paper, ", ".join(here), "; ".join(why))
+    why = f"by seed {', '.join(by_seed)}; of the true mean {', '.join(of_true)}"
+    return Row(name, paper, ", ".join(here), why)
+
+
+def _section_6(ratio):
+    """What the conclusion says of AttributedQA."""
+    methods = {
+        "AQA, best earlier method untuned": "difference estimate",
+        "AQA, stratified untuned": "stratified(K = 5)",
+        "AQA, earlier method tuned": "difference estimate + ptune",
+        "AQA, stratified tuned": "stratified(K = 5) + ptune",
+    }
+    return Table(
+        "Section 6: width relative to classical, AQA1 and AQA2",
+        [
+            Row(
+                row,
+                quoted("H24", "Section 6", row, "AQA1", "AQA2"),
+                ", ".join(f"{100 * of:.0f}%" for of in ratio[name][2:]),
+                f"{name} of Table 2, scores simulated",
+            )
+            for row, name in methods.items()
+        ],
+    )
 
 
 def _fewer_rows(n_sets):
@@ -200,9 +242,10 @@ def _settings(name):
     strata = "tree" if name.startswith("tree") else "quantile"
     fixed = [] if "*" in name else ["n_strata=5"]
     fixed += ["power_tuning=True"] if name.endswith("ptune") else []
-    text = f"StratifiedPPI.as_published({strata!r})"
-    text += f".set_params({', '.join(fixed)})" if fixed else ""
-    return f"``{text}``, {N_DRAWS:,} draws"
+    fixed = ", ".join([*fixed, f"n_draws={N_DRAWS}"])
+    text = f"``StratifiedPPI.as_published({strata!r}).set_params({fixed})``"
+    drawn = quoted("H24", "Section 2.2", "Monte Carlo", "T")
+    return f"{text}; {drawn} draws in the paper"
 
 
 def _figures_3_and_6(n_sets):
@@ -224,11 +267,11 @@ def _figures_3_and_6(n_sets):
                 hits[like][name].append(np.mean((low <= pool) & (pool <= high)))
     return Table(
         "Figures 3 and 6: 100 to 500 labels, scores simulated",
-        [*_figure_3(sizes, width, hits), *_figure_6(sizes, width, hits, names)],
+        [*_figure_3(sizes, width, hits, n_sets), *_figure_6(sizes, width, hits, names)],
     )
 
 
-def _figure_3(sizes, width, hits):
+def _figure_3(sizes, width, hits, n_sets):
     narrower = {
         like: sizes[np.array(of["stratified(K = 5)"]) < np.array(of["difference estimate"])]
         for like, of in width.items()
@@ -237,7 +280,8 @@ def _figure_3(sizes, width, hits):
     aqa = width["AQA2"]
     at_200 = np.interp(200, sizes, aqa["stratified(K = 5)"])
     equal = np.interp(-at_200, -np.array(aqa["classical"]), sizes)
-    ratio = quoted("H24", "Table 2", "stratified(K = 5)", "ratio Seahorse2")
+    at_300 = np.interp(300, sizes, width["SH2"]["stratified(K = 5)"])
+    equal_300 = np.interp(-at_300, -np.array(width["SH2"]["classical"]), sizes)
     untuned = ("classical", "difference estimate", "chain rule", "stratified(K = 5)")
     least = min(np.mean(of[name]) for of in hits.values() for name in untuned)
     return [
@@ -252,7 +296,7 @@ def _figure_3(sizes, width, hits):
                 form="{} to {}",
             ),
             ", ".join(found),
-            "of ten sizes from 100; it depends on how far the autorater is from calibrated",
+            "of ten sizes; it depends on how far the autorater is from calibrated",
             difference="",
         ),
         Row(
@@ -263,14 +307,14 @@ def _figure_3(sizes, width, hits):
         Row(
             "Seahorse2: the same for 300",
             quoted("H24", "Section 5.1.3", "equal widths, Seahorse2", "classical"),
-            f"{300 / float(ratio) ** 2:.0f}",
-            "not simulated: from the printed ratio of Table 2; the paper reads it off a figure",
+            f"{equal_300:.0f}",
+            "the paper reads it off a figure",
         ),
         Row(
             "least coverage of the untuned methods, over sizes",
             quoted("H24", "Section 5.1.4", "Figure 3", "least coverage"),
             f"{100 * least:.1f}%",
-            "two tasks of four",
+            f"of {len(hits) * len(untuned)} cases of {len(sizes)} times {n_sets} sets",
         ),
     ]
 

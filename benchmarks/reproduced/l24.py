@@ -13,7 +13,17 @@ import warnings
 import numpy as np
 from scipy.stats import norm, spearmanr
 
-from reproduced import GOLD, NOT_PRINTED, ROOT, Row, Table, figure, quotations, quoted
+from reproduced import (
+    GOLD,
+    NOT_PRINTED,
+    ROOT,
+    Row,
+    Table,
+    figure,
+    from_one,
+    quotations,
+    quoted,
+)
 from reproduced.l24_study import simulation_study
 from skbench.stats.scales.aggregation import difference_variance
 from skbench.tasks import (
@@ -42,7 +52,7 @@ CORNERS = ("specialized", "structured", "natural")
 
 def add_arguments(parser):
     """Options of ``reproduce.py l24``."""
-    parser.add_argument("--draws", type=int, default=10_000, help="a multiple of 100")
+    parser.add_argument("--draws", type=from_one, default=10_000, help="a multiple of 100")
 
 
 def tables(arguments):

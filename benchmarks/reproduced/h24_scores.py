@@ -32,7 +32,7 @@ SHAPE = {
     "AQA1": (0.65, 0.35, 2.07, -4.2),
     "AQA2": (0.3, 0.3, 2.5, -5.7),
 }
-SEARCHED = StratifiedPPI.as_published().n_strata
+SEARCHED = [int(quoted("H24", "Section A.2", "values of K", f"{i}")) for i in range(1, 7)]
 PUBLISHED = {  # the paper's settings, but for strata
     "classical": ClassicalMean("wald"),
     "difference estimate": PPIMean(power_tuning=False, interval="z"),

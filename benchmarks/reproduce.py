@@ -7,10 +7,10 @@ euroeval: the leaderboards of April 2026. h24: Hofer et al. (2024). cse: the rep
 standard errors. bank: tinyBenchmarks and others on few items with earlier models. all: each of
 them with its defaults. Every table has the columns paper, here, difference (here minus paper) and
 why; rows that no public data allow are listed with the reason. What a paper prints is read from
-``benchmarks/reproduced/quoted.csv``. ``--doc`` writes the tables where the documentation includes
-them. The data are read from $SKBENCH_DATA or ../shared/data, where each module in
-``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help`` has the
-options of one paper.
+``benchmarks/reproduced/quoted.csv``. ``--doc`` writes the tables and pictures where the
+documentation includes them. The data are read from $SKBENCH_DATA or ../shared/data, where each
+module in ``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help``
+has the options of one paper.
 """
 
 import argparse
@@ -27,16 +27,21 @@ def main():
     modules = {name: import_module(f"reproduced.{name}") for name in PAPERS}
     for name in ("all", *PAPERS):
         about = modules[name].__doc__.split("\n")[0] if name in modules else "All papers."
-        command = commands.add_parser(name, description=about)
-        command.add_argument("--doc", action="store_true", help="write the page's tables")
+        command = commands.add_parser(name, help=about, description=about)
+        command.add_argument("--doc", action="store_true", help="write the page's tables, pictures")
         if name in modules:
             modules[name].add_arguments(command)
     arguments = parser.parse_args()
-    if arguments.paper != "all":
-        return reproduce(modules[arguments.paper], arguments)
-    for name in PAPERS:
-        options = [name, "--doc"] if arguments.doc else [name]
-        reproduce(modules[name], parser.parse_args(options))
+    failed = []
+    for name in PAPERS if arguments.paper == "all" else (arguments.paper,):
+        own = [name, *(["--doc"] if arguments.doc else [])]
+        options = parser.parse_args(own) if arguments.paper == "all" else arguments
+        try:
+            reproduce(modules[name], options)
+        except FileNotFoundError as error:
+            failed.append(f"{name}: {error}. Set SKBENCH_DATA to the folder of the public data.")
+    if failed:
+        parser.exit(1, "\n".join([*failed, ""]))
 
 
 def reproduce(module, arguments):

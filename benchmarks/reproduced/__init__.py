@@ -3,6 +3,7 @@
 What a paper prints is read from ``quoted.csv`` beside this file, and from nowhere else.
 """
 
+import argparse
 import csv
 import os
 import re
@@ -22,7 +23,17 @@ _SPREAD = re.compile(r"\(\s*[\d.]+\s*\)")
 
 def data_folder():
     """Where the public data are: $SKBENCH_DATA, or ../shared/data."""
-    return Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
+    folder = Path(os.environ.get("SKBENCH_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}")
+    return folder
+
+
+def from_one(text):
+    """A whole number of at least one, as an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 class Quotation(str):

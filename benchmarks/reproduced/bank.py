@@ -11,7 +11,15 @@ from bank import MATRICES, anchor_points, bank_of, rasch_p_irt, unit_level
 from scipy.special import logit
 from sklearn.linear_model import Ridge, RidgeCV
 
-from reproduced import NOT_PRINTED, Row, Table, data_folder, figure, quoted
+from reproduced import (
+    NOT_PRINTED,
+    Row,
+    Table,
+    data_folder,
+    figure,
+    from_one,
+    quoted,
+)
 
 # Each benchmark by itself, README of github.com/felipemaiapolo/tinyBenchmarks.
 TINY = ("TruthfulQA", "GSM8K", "Winogrande", "ARC", "HellaSwag", "MMLU")
@@ -32,7 +40,7 @@ GAPS = ("Random-Sampling-Learn", "AIPW (ridge, not cross-fitted)", "unit-level m
 
 def add_arguments(parser):
     """Options of ``reproduce.py bank``."""
-    parser.add_argument("--splits", type=int, default=6, help="random splits of the models")
+    parser.add_argument("--splits", type=from_one, default=6, help="random splits of the models")
 
 
 def tables(arguments):

@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student_t
 
-from reproduced import GOLD, NOT_PRINTED, Row, Table, data_folder, figure, quoted
+from reproduced import (
+    GOLD,
+    NOT_PRINTED,
+    Row,
+    Table,
+    data_folder,
+    figure,
+    from_one,
+    quoted,
+)
 from reproduced.criteria import boards, five_criteria, ranked
 from skbench.tasks import MeanRankScore, RepeatedRuns
 
@@ -21,7 +30,7 @@ RECORDS = ("NbAiLab/nb-bert-base on swerec (mcc)", "xlm-roberta-large on scala-n
 
 def add_arguments(parser):
     """Options of ``reproduce.py euroeval``."""
-    parser.add_argument("--trials", type=int, default=200, help="simulated leaderboards")
+    parser.add_argument("--trials", type=from_one, default=200, help="simulated leaderboards")
 
 
 def tables(arguments):

@@ -5,11 +5,17 @@ models; the truth is the mean over all items (section 4.2, C.1).
 """
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LassoCV
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from reproduced import ROOT, data_folder
+from reproduced import data_folder
 from skbench import (
     CrossFitKFold,
     DirectEstimator,
@@ -19,7 +25,9 @@ from skbench import (
     RepeatedSamplingStudy,
     StructuredRegression,
     SyntheticRegression,
+    cluster_items,
     leave_out_covariates,
+    summarize_items,
 )
 from skbench.assessment import Candidate
 from skbench.groups._group_lasso import largest_penalty, lasso_path, shrunk_to_zero
@@ -31,6 +39,7 @@ DT, SR, EB, OURS = "direct", "synthetic regression", "EB, as published", "EB, de
 LASSO, LASSO_PUBLISHED, LASSO_BY_ITEMS = (
     f"structured regression, {penalty}" for penalty in ("default", "as published", "items split")
 )
+EB_LASSO = "EB, as published, lasso inside"
 _SHARES = np.geomspace(1, 1e-3, 12)
 
 
@@ -140,7 +149,7 @@ LEFT_OUT = {
 
 def studied(name, data, estimators, design, arguments):
     """The finished study of some estimators; finished repetitions are kept under its name."""
-    folder = arguments.folder and ROOT / arguments.folder / name
+    folder = arguments.folder and Path(arguments.folder) / name
     study = RepeatedSamplingStudy(
         estimators, design, arguments.repetitions, random_state=0, n_jobs=arguments.jobs
     )
@@ -154,6 +163,52 @@ def study_of(name, design, arguments):
     data = DATA[name]()
     estimators = on_trial(data["by"][1], design, LEFT_OUT[name])
     return studied(f"{name}-{design}", data, estimators, design, arguments)
+
+
+def lasso_inside(name, design, arguments):
+    """The study of the published empirical Bayes around a lasso, on the draws of `study_of`."""
+    data = DATA[name]()
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), data["by"]),
+        remainder=StandardScaler(),
+    )
+    folds = KFold(5, shuffle=True, random_state=0)
+    estimator = EmpiricalBayes.as_published(data["by"][1], random_state=None).set_params(
+        regressor=make_pipeline(columns, LassoCV(cv=folds))
+    )
+    estimators = {DT: DirectEstimator(), EB_LASSO: published(estimator)}
+    return studied(f"{name}-{design}-lasso", data, estimators, design, arguments)
+
+
+def without_topics(arguments):
+    """The study of MMLU-Pro as if it had no subjects (section 4.1), and the topics it gets."""
+    data = mmlu_pro()
+    items = data["items"].drop(columns="src")
+    clusters = cluster_items(items, _EMBEDDING, random_state=0)
+    data |= {"items": items.assign(topic=clusters.labels), "by": ["model", "topic"]}
+    on = on_trial("topic", None, {})
+    estimators = {name: on[name] for name in (DT, SR, EB, OURS, LASSO)}
+    return studied("MMLU-Pro-clusters", data, estimators, "proportional", arguments), clusters
+
+
+def weights_of_direct(name, n, seed):
+    """Mean weights of direct estimates in EB on one draw, as published and by default."""
+    data = DATA[name]()
+    items, by = data.pop("items"), data.pop("by")
+    item = [by[1], data.get("item", "item")]
+    asked = items[item].drop_duplicates().groupby(by[1])
+    enough = asked.filter(lambda own: len(own) >= 4 * n)
+    items = items.merge(enough.groupby(by[1]).sample(n, random_state=seed))
+    weights = []
+    for estimator, variance in (
+        (EmpiricalBayes.as_published(by[1], seed), "plug-in"),
+        (EmpiricalBayes(random_state=seed), "smoothed"),
+    ):
+        summary = summarize_items(items, by, **data, variance=variance)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # variances that are 0
+            weights.append(estimator.fit(**summary.fit_args).shrinkage_factor_.mean())
+    return weights
 
 
 def each_model_alone(name, arguments):

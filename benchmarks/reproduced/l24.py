@@ -11,10 +11,20 @@ import sys
 import warnings
 
 import numpy as np
-import pandas as pd
-from scipy.stats import norm
+from scipy.stats import norm, spearmanr
 
-from reproduced import GOLD, NOT_PRINTED, ROOT, Row, Table, figure, quotations, quoted
+from reproduced import (
+    GOLD,
+    NOT_PRINTED,
+    ROOT,
+    Row,
+    Table,
+    figure,
+    from_one,
+    quotations,
+    quoted,
+)
+from reproduced.l24_study import simulation_study
 from skbench.stats.scales.aggregation import difference_variance
 from skbench.tasks import (
     HierarchicalBetaBinomial,
@@ -36,12 +46,13 @@ FEW = 100  # draws of the paper
 N_RUNS = 100
 SCORES, RANKS, PAIRS = 0.834, 0.95, 1 - 0.05 / 3  # levels
 TOP = [("SR-100%", "SE-100%"), ("SR-100%", "S-100%"), ("SE-100%", "S-100%")]
+SEMI = ["Semi-Exemplar-10%", "Semi-Rotation-10%"]
 CORNERS = ("specialized", "structured", "natural")
 
 
 def add_arguments(parser):
     """Options of ``reproduce.py l24``."""
-    parser.add_argument("--draws", type=int, default=10_000, help="a multiple of 100")
+    parser.add_argument("--draws", type=from_one, default=10_000, help="a multiple of 100")
 
 
 def tables(arguments):
@@ -57,7 +68,7 @@ def tables(arguments):
 
     yield _settings(data)
     yield _printed_twice()
-    yield _simulation_study(arguments.draws)
+    yield simulation_study(arguments.draws)
     bootstrap = TaskBootstrap(arguments.draws, random_state=0).fit(*data).draws_
     predictive = hierarchical("predictive")
     runs = [TaskBootstrap(FEW, random_state=seed).fit(*data).draws_ for seed in range(N_RUNS)]
@@ -66,6 +77,7 @@ def tables(arguments):
     yield _scores("Tables 2 and 7: hierarchical model, new test sets", 7, predictive)
     yield _scores("Tables 2 and 9: normalized accuracy, bounds of 100 draws", 9, *scaled)
     yield _table_3(bootstrap, predictive, scaled)
+    yield _normalizing(runs[0], scaled)
     yield _ranks("Tables 4 and 8: ranks, bootstrap", 8, bootstrap)
     yield _ranks("Tables 5 and 10: ranks, normalized, bounds of 100 draws", 10, *scaled)
     yield _ranks("Table 11: ranks, hierarchical model, new test sets", 11, predictive)
@@ -163,19 +175,24 @@ def _three(values, level):
 
 
 def _compared(place, head, names, estimate, runs, level):
-    """Rows of a printed column, how far ours are apart, and whether runs reach the printed ones."""
+    """Rows of a printed column, how far ours are apart, and the models that no run reaches."""
     here = np.column_stack([estimate.value, estimate.low, estimate.high])
     many = _three(runs, level)
-    rows, apart, inside = [], [], []
+    rows, apart, outside = [], [], []
     for name, (cell, numbers) in _column(place, head).items():
         i = list(names).index(name)
-        text = "{} ({}, {})".format(*(figure(value, 1) for value in here[i]))
+        text = _cell(here[i])
         low, high = many[:, i].min(axis=0) - 0.05, many[:, i].max(axis=0) + 0.05
-        inside.append(np.all((low <= numbers) & (numbers <= high)))
-        why = f"{'within' if inside[-1] else 'outside'} 100 runs of 100 draws"
+        reached = np.all((low <= numbers) & (numbers <= high))
+        outside += [] if reached else [name]
+        why = f"{'within' if reached else 'outside'} {len(many)} runs of {FEW} draws"
         rows.append(Row(name, cell, text, "" if text == cell else why))
         apart.append(np.abs(here[i] - numbers).max())
-    return rows, apart, inside
+    return rows, apart, outside
+
+
+def _cell(ends):
+    return "{} ({}, {})".format(*(figure(value, 1) for value in ends))
 
 
 def _table(title, place, shown, statistics, level):
@@ -186,13 +203,17 @@ def _table(title, place, shown, statistics, level):
         runs = np.concatenate([one[head].values for one in statistics])
         runs = runs.reshape(-1, FEW, len(models))
         estimate = draws.interval(level)
-        found, apart, inside = _compared(place, head, models, estimate, runs, level)
+        found, apart, outside = _compared(place, head, models, estimate, runs, level)
         if head == shown:
             rows = [*found, *rows]
         else:
             worst = found[int(np.argmax(apart))]
             what = f"{head}, the furthest apart: {worst.what}"
-            why = f"{sum(inside)} of {len(inside)} models within 100 runs of 100 draws"
+            equal = sum(row.here == row.paper for row in found)
+            why = (
+                f"{equal} of {len(found)} models to the digit; outside {len(runs)} runs of {FEW} "
+                f"draws: {', '.join(outside) or 'none'}"
+            )
             rows.append(Row(what, worst.paper, worst.here, why))
     return Table(f"{title}; {shown} in full", rows)
 
@@ -241,93 +262,34 @@ def _table_3(bootstrap, predictive, scaled):
     return Table("Table 3: differences of three models in points, 98.33% each", rows)
 
 
-def _simulation_study(n_draws):
-    """Section 2.2: three tasks, two models, the prior of which decides."""
-    fitted, n = _study()
-    boot = fitted(TaskBootstrap(n_draws, random_state=0))
-    hundreds = [fitted(TaskBootstrap(FEW, random_state=seed)) for seed in range(2 * N_RUNS)]
-    sd = np.std(hundreds, axis=0)
-    printed = quoted("L24", "Section 2.2", "bootstrap", "low", "high", form="({}, {})")
-    high = float(quoted("L24", "Section 2.2", "bootstrap", "high"))
-    bayes = {
-        name: fitted(HierarchicalBetaBinomial(prior=prior, n_draws=n_draws, random_state=0))
-        for name, prior in {
-            "printed": {"A": _priors(1), "B": _priors(2)},
-            "exchanged": {"A": _priors(2), "B": _priors(1)},
-            "wide": {"A": _priors(1, 10), "B": _priors(2, 10)},
-        }.items()
-    }
+def _normalizing(run, scaled):
+    """What the text of section 3.1 says of normalized scores."""
+    scores = [aggregate(_points(source)) for source in scaled]
+    a, b = scores[0].labels[0].get_indexer(SEMI)
+    semi = np.concatenate([s.values[:, a] - s.values[:, b] for s in scores])
+    low, high = run.values.min(axis=(0, 1)), run.values.max(axis=(0, 1))
+    weight = 1 / (high - low)
+    names = run.labels[1].get_level_values("task")
     return Table(
-        "Section 2.2, simulation study: interval of A - B",
+        "Section 3.1: what normalized scores are said to show",
         [
             Row(
-                "items of task 2 in the head of Table 1",
-                quoted("L24", "Table 1", "items", "task 2"),
-                str(n[1]),
-                "a lost zero: 5000 of them are right, and the text has 10000",
-            ),
-            Row(
-                "bootstrap",
-                printed,
-                _interval(boot),
-                "a lost zero: (-.059, .0097) is within the luck of 100 draws, whose ends vary by "
-                f"{figure(sd[0], 4)} and {figure(sd[1], 4)} (sd), .097 is "
-                f"{(high - boot[1]) / sd[1]:.0f} of these off; either way 0 is inside",
-            ),
-            Row(
-                "hierarchical",
-                quoted("L24", "Section 2.2", "hierarchical", "low", "high", form="({}, {})"),
-                _interval(bayes["printed"]),
-                "10 is a standard deviation; the first prior is of model A, the second of B",
-            ),
-            Row("priors exchanged", NOT_PRINTED, _interval(bayes["exchanged"], 4), "they decide"),
-            Row(
-                "standard deviations between 0 and the means of the priors",
-                quoted("L24", "Section 2.2", "priors", "distance of 0 in sd"),
-                "190 to 210",
-                "1900 / 10 to 2100 / 10; 20 or so are right for a standard deviation of 100",
-            ),
-            Row(
-                "hierarchical, with standard deviations of 100",
+                f"{' - '.join(SEMI)}, normalized, points, 95%",
                 NOT_PRINTED,
-                _interval(bayes["wide"]),
-                "not the printed interval: so 10 is what was used, and 20 the misprint",
+                _cell(_three(semi[:, None], 0.95)[0]),
+                "0 is inside; the text speaks of findings similar to those of the first two",
+            ),
+            Row(
+                "tasks: smallest score and weight, 1 / (high - low), rank correlation",
+                NOT_PRINTED,
+                figure(spearmanr(low, weight).statistic),
+                "the text: hard tasks, with a low minimum, count more. But their range is wide: "
+                f"{names[weight.argmax()]} (minimum {low[weight.argmax()]:.2f}) counts "
+                f"{weight.max() / weight.min():.0f} times as much as {names[weight.argmin()]} "
+                f"({low[weight.argmin()]:.2f})",
             ),
         ],
     )
-
-
-def _study():
-    """A function from estimator to its interval of A - B, and the items of three tasks."""
-    tasks = ("task 1", "task 2", "task 3")
-
-    def numbers(*row):
-        return [int(quoted("L24", *row, name)) for name in tasks]
-
-    n = np.tile(numbers("Section 2.2", "simulation study, items"), 2)
-    right = [numbers("Table 1", f"Model {name}") for name in "AB"]
-    X = pd.DataFrame([(m, t) for m in "AB" for t in tasks], columns=["model", "task"])
-
-    def fitted(estimator):
-        scores = aggregate(estimator.fit(X, np.ravel(right) / n, n=n).draws_)
-        found = differences(scores, [("A", "B")])
-        return np.array([found.low[0], found.high[0]])
-
-    return fitted, n
-
-
-def _priors(number, times=1):
-    """The printed priors of a model, or wider ones."""
-    rows = [f"{name} {number}" for name in ("alpha", "beta")]
-    means, sds = (
-        [float(quoted("L24", "Section 2.2", row, column)) for row in rows]
-        for column in ("mean", "sd")
-    )
-    return tuple(norm(mean, times * sd) for mean, sd in zip(means, sds, strict=True))
-
-
-def _interval(ends, digits=3):
-    return f"({figure(ends[0], digits)}, {figure(ends[1], digits)})"
 
 
 def _figures_3_and_4(data, runs):
@@ -338,13 +300,20 @@ def _figures_3_and_4(data, runs):
         "Figure 3": [(y, variance)],
         "Figure 4": [((y - low) / span, variance / span**2) for low, span in scales],
     }
+    place = "L24", "Section 3.3", "example of weights"
+    shown = quoted(*place, "structured", "natural", "specialized")
+    example = [float(quoted(*place, corner)) for corner in CORNERS]
     parts = {"(a)": {}, "(b)": {"z": 2 * np.sqrt(0.5)}, "(b) by rho = .5": {"rho": 0.5}}
     found = []
     for name, scores in cases.items():
         for part, options in parts.items():
             maps = [WeightSimplex(CORNERS, **options).fit(rows, *score) for score in scores]
             structured = maps[0].weights_[maps[0].winners() == "Rotation", 1].min()
-            why = f"a map; Rotation wins at no structured weight below {structured:.3f}"
+            at = np.abs(maps[0].weights_ - example).sum(axis=1).argmin()
+            why = (
+                f"a map; at the text's weights {shown}: {maps[0].winners()[at]}; Rotation wins at "
+                f"no structured weight below {structured:.3f}"
+            )
             if len(maps) > 1:
                 open_ = [one.fractions_["undecided"] for one in maps]
                 why += f"; over 20 bounds {min(open_):.3f} to {max(open_):.3f} are undecided"

@@ -85,8 +85,9 @@ class StructuredRegression(SyntheticRegression):
     -----
     Equation (3) of [1]_, after [2]_: least squares with weights ``1 / sigma2`` and a lasso
     penalty on the intercepts of groups and of the levels of text columns (models, topics), and
-    on the coefficients of features, which are standardized; the papers leave that open. Without
-    penalty the estimates are `z` (test_no_penalty_leaves_the_direct_estimates).
+    on the coefficients of features, which are standardized; the papers leave that open. The
+    lambda of (3) is ``2 * penalty_``, for (3) has whole squares. Without penalty the estimates
+    are `z` (test_no_penalty_leaves_the_direct_estimates).
 
     The papers choose the penalty by cross-validation and do not say over what. Held-out
     groups have no intercept, so they cannot judge its penalty. The default is the least

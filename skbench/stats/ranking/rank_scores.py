@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import t as student_t
 
-from skbench.stats.intervals.moments import ROUNDING, satterthwaite_df
+from skbench.stats.intervals.moments import ROUNDING, divided, satterthwaite_df
 
 _SIGNIFICANCE = 0.05
 _ROUNDING = 1e-12  # of means, relative
@@ -14,12 +14,12 @@ def welch_p_value(higher, lower):
 
     Parameters
     ----------
-    higher, lower : tuple of three floats
-        Mean, variance (``ddof=1``) and number of the scores of each side.
+    higher, lower : tuple of three floats or arrays
+        Mean, variance (``ddof=1``) and number of the scores of each side, broadcast.
 
     Returns
     -------
-    float
+    float or ndarray
         Probability of a t value at least as high if the means are equal; 0 or 1 without any spread,
         1 for equal means.
 
@@ -33,12 +33,11 @@ def welch_p_value(higher, lower):
     0.0432
     """
     (mean_1, variance_1, n_1), (mean_2, variance_2, n_2) = higher, lower
-    square_1, square_2 = variance_1 / n_1, variance_2 / n_2
-    square = square_1 + square_2
-    if square == 0:
-        return float(mean_1 <= mean_2)
-    df = satterthwaite_df([square_1, square_2], [n_1 - 1, n_2 - 1])
-    return float(student_t.sf((mean_1 - mean_2) / np.sqrt(square), df))
+    n = np.stack(np.broadcast_arrays(n_1, n_2), axis=-1)
+    squares = np.stack(np.broadcast_arrays(variance_1, variance_2), axis=-1) / n
+    error = np.sqrt(squares.sum(axis=-1))
+    p = student_t.sf(divided(mean_1 - mean_2, error), satterthwaite_df(squares, n - 1))
+    return np.where(error > 0, p, mean_1 <= mean_2)[()]
 
 
 def welch_rank_scores(mean, variance, n):
@@ -63,7 +62,8 @@ def welch_rank_scores(mean, variance, n):
     In the order of their means each model is compared with the anchor, at first the best, whose
     score is 1, by a one-sided Welch test at 5%. A model that is significantly worse has the
     anchor's score plus ``(mean_anchor - mean) / sd`` and becomes the anchor; any other has the
-    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
+    anchor's score. Of equal means the more certain one comes first; EuroEval leaves that to the
+    order of its table. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
     https://euroeval.com/methodology). Bootstrap replicates of one evaluation are not independent
     scores.
 
@@ -74,18 +74,18 @@ def welch_rank_scores(mean, variance, n):
     """
     mean, variance = _without_rounding(mean, variance)
     scores = np.full(len(mean), np.inf)
-    order = np.argsort(-mean, kind="stable")
+    order = np.lexsort((n, variance / n, -mean))
     order = order[~np.isnan(mean[order])]
     sd = np.nanstd(mean)
-    for place, model in enumerate(order):
-        if place == 0:
-            anchor, scores[model] = model, 1.0
-            continue
-        sides = [(mean[i], variance[i], n[i]) for i in (anchor, model)]
-        scores[model] = scores[anchor]
-        if welch_p_value(*sides) < _SIGNIFICANCE:
-            scores[model] += (mean[anchor] - mean[model]) / sd
-            anchor = model
+    scores[order[:1]] = 1.0
+    while len(order):
+        anchor, rest = order[0], order[1:]
+        sides = [(mean[i], variance[i], n[i]) for i in (anchor, rest)]
+        worse = np.flatnonzero(welch_p_value(*sides) < _SIGNIFICANCE)
+        tied = worse[0] if len(worse) else len(rest)
+        scores[rest[:tied]] = scores[anchor]
+        order = rest[tied:]  # the next anchor first
+        scores[order[:1]] = scores[anchor] + (mean[anchor] - mean[order[:1]]) / sd
     return scores
 
 

@@ -8,9 +8,9 @@ standard errors. bank: tinyBenchmarks and others on few items with earlier model
 them with its defaults. Every table has the columns paper, here, difference (here minus paper) and
 why; rows that no public data allow are listed with the reason. What a paper prints is read from
 ``benchmarks/reproduced/quoted.csv``. ``--doc`` writes the tables and pictures where the
-documentation includes them. The data are read from $SKBENCH_DATA or ../shared/data, where each module in
-``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help`` has the
-options of one paper.
+documentation includes them. The data are read from $SKBENCH_DATA or ../shared/data, where each
+module in ``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help``
+has the options of one paper.
 """
 
 import argparse

@@ -42,14 +42,17 @@ def leaves(f, y, n_leaves):
 
 
 def ends(strata, n_strata, f, y, how):
+    """Both ends of each data set's interval, and its width before it is cut to the range."""
     told = strata
     if strata == "tree":
         leaf = leaves(f, y, n_strata)
         told = lambda X: leaf  # noqa: E731
     estimator = StratifiedPPI(told, n_strata, **how)
     group = np.repeat(np.arange(len(f)), f.shape[1])
-    e = GroupedPPI(estimator, power="per group").fit(f.ravel(), y.ravel(), group).estimate()
-    return e.low, e.high
+    grouped = GroupedPPI(estimator, power="per group").fit(f.ravel(), y.ravel(), group)
+    e = grouped.estimate()
+    low, high = grouped._result.interval(e.confidence_level, limits=None)
+    return e.low, e.high, high - low
 
 
 def intervals(f, y):
@@ -58,9 +61,9 @@ def intervals(f, y):
     for strata in ("quantile", "tree"):
         for name, how in INTEGRATIONS.items():
             every = np.array([ends(strata, k, f, y, how) for k in SEARCH])
-            best = np.argmin(every[:, 1] - every[:, 0], axis=0)
-            found[strata, name, "K = 5"] = every[SEARCH.index(5)]
-            found[strata, name, "K = *"] = every[best, :, np.arange(len(f))].T
+            best = np.argmin(every[:, 2], axis=0)  # of widths before intervals are cut
+            found[strata, name, "K = 5"] = every[SEARCH.index(5), :2]
+            found[strata, name, "K = *"] = every[best, :2, np.arange(len(f))].T
     return found
 
 

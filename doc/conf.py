@@ -70,7 +70,8 @@ html_title = f"skbench {release}"
 html_static_path = ["_static"]
 html_css_files = ["skbench.css"]
 html_sidebars = {
-    page: [] for page in ("index", "examples", "how_we_know", "papers", "comparison", "contributing")
+    page: []
+    for page in ("index", "examples", "how_we_know", "papers", "comparison", "contributing")
 }
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}

@@ -1,4 +1,7 @@
-"""EuroEval's five criteria for an aggregate score, measured on its own leaderboards."""
+"""EuroEval's five criteria for an aggregate score, measured on its own leaderboards.
+
+The text judges three rules by them: mean score, mean rank and mean rank score.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,13 +33,13 @@ def five_criteria():
     each = [(name, listed[name], fit) for name, fit in fits.items()]
     rows = [row for one in each for row in _task_shares(*one)]
     yield Table("The five criteria: Task Fairness", rows)
-    yield Table("The five criteria: Comparison", _two_languages(listed, fits))
+    yield _two_languages(listed, fits)
     rows = [*_equal_models(), *(row for one in each for row in _pairs(*one))]
     yield Table("The five criteria: Robustness", rows)
     rows = [row for one in each for row in _magnitudes(*one)]
     yield Table("The five criteria: Magnitude Preservation", rows)
     first = listed["danish"], fits["danish"]
-    rows = [*_one_joins(*first), _champion(*first), _better_half(*first)]
+    rows = [*_one_joins(*first), _joins_ten(*first), _champion(*first), _better_half(*first)]
     yield Table("The five criteria: Minimal Change", rows)
 
 
@@ -48,22 +51,30 @@ def _finite(fit):
     return fit.scores_[np.isfinite(fit.scores_)]
 
 
+def _task_tables(board, fit):
+    """Scores of models by task, by each of the three rules; low is good."""
+    points, models = _points(board), _finite(fit).index
+    tables = {"mean score": -points, "mean rank": points.rank(ascending=False)}
+    tables = {rule: table.T.groupby("task").mean().T for rule, table in tables.items()}
+    tables["mean rank score"] = fit.task_scores_.droplevel("language", axis=1)
+    return {rule: table.loc[models] for rule, table in tables.items()}
+
+
+def _points(board):
+    return board.pivot_table(index="model", columns=["task", "dataset"], values="mean1")
+
+
 def _task_shares(name, board, fit):
     """How much of what parts the overall scores comes from each task."""
-    models = _finite(fit).index
-    tasks = fit.task_scores_.loc[models].droplevel("language", axis=1)
-    points = board.pivot_table(index="model", columns="task", values="mean1").loc[models]
-    best = models[:N_BEST]
-    equal = f"{1 / tasks.shape[1]:.0%} would be equal"
-    front = "equal units over all models do not make tasks equal among the models in front"
+    best = _finite(fit).index[:N_BEST]
     return [
-        _row(f"{name}, share of a task in the variance of {what}", _least_and_most(table), why)
-        for what, table, why in (
-            ("means in points", points, equal),
-            ("mean rank scores", tasks, equal),
-            (f"means in points, best {N_BEST}", points.loc[best], equal),
-            (f"mean rank scores, best {N_BEST}", tasks.loc[best], front),
+        _row(
+            f"{name}, share of a task in the variance of the {rule}{who}",
+            _least_and_most(table.loc[models]),
+            f"{1 / table.shape[1]:.0%} would be equal",
         )
+        for who, models in (("", slice(None)), (f", best {N_BEST}", best))
+        for rule, table in _task_tables(board, fit).items()
     ]
 
 
@@ -77,24 +88,25 @@ def _least_and_most(tasks):
 def _two_languages(listed, fits):
     """Language scores of models on both leaderboards, as published and among themselves."""
     both = _finite(fits["danish"]).index.intersection(_finite(fits["german"]).index)
+    alone = {name: board[board["model"].isin(both)] for name, board in listed.items()}
+    found = {
+        "as published": [_task_tables(listed[name], fits[name]) for name in listed],
+        "these models only": [_task_tables(board, ranked(board)) for board in alone.values()],
+    }
+    why = {
+        "mean score": "in points, of other data sets in each language",
+        "mean rank": "the boards list different models, and more of them in Danish",
+        "mean rank score": "same answers; the boards list different models",
+    }
     rows = []
-    for what, scores in (
-        ("as published", [fit.scores_[both] for fit in fits.values()]),
-        (
-            "these models only",
-            [ranked(board[board["model"].isin(both)]).scores_[both] for board in listed.values()],
-        ),
-    ):
-        gap = scores[0] - scores[1]
-        rows += [
-            _row(
-                f"{len(both)} models on both, mean of Danish less German, {what}",
-                figure(gap.mean()),
-                "same answers; the boards list different models",
-            ),
-            _row(f"better in Danish than in German, {what}", f"{(gap < 0).mean():.0%}"),
-        ]
-    return rows
+    for what, (first, second) in found.items():
+        for rule in first:
+            gap = first[rule].mean(axis=1)[both] - second[rule].mean(axis=1)[both]
+            text = f"{figure(gap.mean())}; {(gap < 0).mean():.0%}"
+            title = f"{rule}, mean of Danish less German; better in Danish: {what}"
+            rows.append(_row(title, text, why[rule] if what == "as published" else ""))
+    title = f"The five criteria: Comparison, of {len(both)} models on both boards (low is good)"
+    return Table(title, rows)
 
 
 def _equal_models(n_trials=1500, accuracy=0.7):
@@ -121,7 +133,7 @@ def _equal_models(n_trials=1500, accuracy=0.7):
 
 def _pairs(name, board, fit):
     """Pairs of models that the text's own test, or rank sets, do not tell apart."""
-    alike = shown = pairs = 0
+    alike = shown = apart_at_all = pairs = 0
     models = _finite(fit).index
     first, second = np.triu_indices(len(models), 1)
     for dataset, scores in fit.dataset_scores_.loc[models].items():
@@ -132,6 +144,7 @@ def _pairs(name, board, fit):
         same = ~(p < 0.10)  # in either direction, so 0.05 in that of the better one
         alike += same.sum()
         shown += (scores.to_numpy()[first] != scores.to_numpy()[second])[same].sum()
+        apart_at_all += (mean[first] != mean[second])[same].sum()
         pairs += len(first)
     sets = fit.rank_sets()
     apart = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
@@ -140,6 +153,11 @@ def _pairs(name, board, fit):
             f"{name}, {alike:,} of {pairs:,} pairs on a data set not significant: scores differ",
             f"{shown / alike:.0%}",
             "each model is tested against the first of its tie only",
+        ),
+        _row(
+            f"{name}, the same by mean score or mean rank",
+            f"{apart_at_all / alike:.0%}",
+            "any difference of means moves both; the text calls the mean score robust",
         ),
         _row(
             f"{name}, models that share their overall score with another",
@@ -153,7 +171,9 @@ def _magnitudes(name, board, fit):
     """What the gate takes from the distances, and what a point is worth."""
     sets = fit.rank_sets()
     lost = sets["distance"] - sets["score"]
-    points = board.pivot_table(index="model", columns="dataset", values="mean1")
+    points = _points(board).droplevel("task", axis=1)
+    columns = [(points[c].dropna().sort_values(), points[c].std(ddof=0)) for c in points]
+    steps = np.concatenate([np.diff(column) / sd for column, sd in columns])
     better = _finite(fit).index[: len(sets) // 2]
     worth = (points.std(ddof=0) / points.loc[better].std(ddof=0)).sort_values()
     return [
@@ -161,6 +181,11 @@ def _magnitudes(name, board, fit):
             f"{name}, distance less score: mean, largest",
             f"{lost.mean():.3f}, {lost.max():.3f}",
             "in standard deviations; what the gate takes for nothing",
+        ),
+        _row(
+            f"{name}, mean rank: distance between neighbours on a data set, median, largest",
+            f"{np.median(steps):.3f}, {steps.max():.3f}",
+            "in standard deviations; each counts as one rank. The mean score keeps all of them",
         ),
         _row(
             f"{name}, worth of one point once the better half is by itself",
@@ -173,12 +198,18 @@ def _magnitudes(name, board, fit):
 def _one_joins(board, fit):
     """Each model in turn joins the rest."""
     full = _finite(fit)
-    largest, swapped = [], []
+    largest, swapped, ranks = [], [], []
+    points = _points(board)
+    by_rank = points.rank(ascending=False).mean(axis=1)
     for model in full.index:
         others = full.index.drop(model)
         without = ranked(board[board["model"] != model])
         largest.append((full[others] - without.scores_[others]).abs().max())
         swapped.append(_swaps(full[others].to_numpy(), without.scores_[others].to_numpy()))
+        fewer = points.drop(model).rank(ascending=False).mean(axis=1)
+        moved = (by_rank - fewer)[others]
+        ranks.append((moved.max(), _swaps(by_rank[others].to_numpy(), fewer[others].to_numpy())))
+    moves, swaps = zip(*ranks, strict=True)
     return [
         _row(
             f"danish, one of {len(full)} models joins: largest move of another's score",
@@ -188,9 +219,30 @@ def _one_joins(board, fit):
         _row(
             "danish, the same: pairs of others that change places",
             f"median {np.median(swapped):.0f}, most {max(swapped)}",
-            "none by a mean of points",
+            "none by the mean score, which moves nobody",
+        ),
+        _row(
+            "danish, the same by mean rank: largest move in ranks, pairs that change places",
+            f"median {np.median(moves):.2f}, largest {max(moves):.2f}; "
+            f"median {np.median(swaps):.0f}, most {max(swaps)}",
+            "models that are better on a data set do not move there, as the text says",
         ),
     ]
+
+
+def _joins_ten(board, fit, n_trials=50):
+    """The same where only ten others, drawn at random, are listed."""
+    rng, moves = np.random.default_rng(0), []
+    for _ in range(n_trials):
+        new, *others = rng.choice(_finite(fit).index, 11, replace=False)
+        small = board[board["model"].isin([new, *others])]
+        without = ranked(small[small["model"] != new]).scores_[others]
+        moves.append((ranked(small).scores_[others] - without).abs().max())
+    return _row(
+        "danish, one model joins 10 others: largest move of another's score",
+        f"median {np.median(moves):.3f}, largest {max(moves):.3f}",
+        f"{n_trials} draws; the text says that the effect tends to zero with more models",
+    )
 
 
 def _widened(board, fit, model):

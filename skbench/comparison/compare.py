@@ -112,7 +112,8 @@ def compare_models(
     is the paired t test. Where scores are bounded each end allows for one worst case more
     (`skbench.stats.worst_case`): few differences that are alike say nothing of a rare failure.
     With clusters that is one item: clusters that fail as a whole, and rarely, are not allowed for,
-    and the guarantee is "each group, unless skewed".
+    and the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"`` it is one
+    cluster.
     Right and wrong answers to independent items have McNemar's exact
     p-value and an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The
     verdict is "better" if and only if the interval excludes 0.

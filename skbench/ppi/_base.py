@@ -40,7 +40,7 @@ class GroupResult(NamedTuple):
     n_labeled: np.ndarray
     n_unlabeled: np.ndarray
     unlabeled_variance: np.ndarray  # what more labels would not lower
-    interval: Callable  # interval(confidence_level) -> (low, high)
+    interval: Callable  # interval(confidence_level) -> (low, high); uncut with limits=None
     calibrated: Callable  # calibrated(autorater, codes) -> scores of rows
     classical_variance: np.ndarray | None = None  # of the labels alone; None takes `labeled_mean`
     labels_tell_verdicts: np.ndarray | None = None  # where labels lower `unlabeled_variance` too
@@ -306,20 +306,25 @@ class PPIEstimator(BaseEstimator):
 
 def t_interval_of(value, standard_error, df, bounds=None):
     """The function ``interval(confidence_level)`` of a `GroupResult`, from t quantiles."""
-    return partial(_cut_t_interval, value, standard_error, df, bounds)
-
-
-def _cut_t_interval(value, standard_error, df, bounds, confidence_level):
     # Around the estimate that is given: an interval beyond the range would have no width.
-    low, high = t_interval(cut(value, bounds), standard_error, df, confidence_level)
-    return cut(low, bounds), cut(high, bounds)
+    return partial(_cut_t_interval, cut(value, bounds), standard_error, df, limits=bounds)
 
 
-def quantile_interval(draws, confidence_level, bounds=None):
+def _cut_t_interval(value, standard_error, df, confidence_level, limits=None):
+    low, high = t_interval(value, standard_error, df, confidence_level)
+    return cut(low, limits), cut(high, limits)
+
+
+def quantile_interval_of(value, draws, bounds):
+    """The function ``interval(confidence_level)`` of draws around `value` before it is cut."""
+    return partial(quantile_interval, draws + (cut(value, bounds) - value), limits=bounds)
+
+
+def quantile_interval(draws, confidence_level, limits=None):
     """Equal-tailed quantiles of draws on the first axis."""
     alpha = 1 - confidence_level
     low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
-    return cut(low, bounds), cut(high, bounds)
+    return cut(low, limits), cut(high, limits)
 
 
 def cut(scores, bounds):
@@ -348,12 +353,13 @@ def difference_interval(data, found, known, bounds, worst_case=True, left=1.0):
         spread = np.where(known, np.sqrt(found.variance), np.nan)
         return t_interval_of(found.value, spread, found.df, bounds), None
     parts = found.variance, found.unlabeled_variance, found.df, found.n_labeled
-    return partial(_worst_case_interval, cut(found.value, bounds), parts, bounds, left), bounds
+    value = cut(found.value, bounds)
+    return partial(_worst_case_interval, value, parts, bounds, left, limits=bounds), bounds
 
 
-def _worst_case_interval(value, parts, bounds, left, confidence_level):
+def _worst_case_interval(value, parts, bounds, left, confidence_level, limits=None):
     low, high = reach_of(value, *parts, bounds, confidence_level, left)
-    return cut(value - low, bounds), cut(value + high, bounds)
+    return cut(value - low, limits), cut(value + high, limits)
 
 
 def smoothed_bounds(data, bounds):

@@ -19,7 +19,7 @@ from skbench.ppi._base import (
     difference_interval,
     difference_result,
     equal_power,
-    quantile_interval,
+    quantile_interval_of,
     refuse_dependent_rows,
     score_bounds,
     smoothed_bounds,
@@ -58,8 +58,9 @@ class StratifiedPPI(PPIEstimator):
         - ``strata(X)``: returns the stratum of every row, of autorater scores as an
           array of shape (n_rows, n_autoraters).
     n_strata : int or sequence of int, default=5
-        Number of bins or leaves; of several the one with the shortest 95% interval. Those with
-        fewer than 3 labeled or unlabeled rows are merged into one.
+        Number of bins or leaves; of several the one with the shortest 95% interval, on average
+        over the groups that have one. Strata with fewer than 3 labeled or unlabeled rows are
+        merged into one.
     power_tuning : bool, default=False
         Whether the autorater's weight is tuned within each stratum.
     bounds : tuple of two floats, default=None
@@ -174,10 +175,11 @@ class StratifiedPPI(PPIEstimator):
         Notes
         -----
         By its appendix A.2 the paper takes the number of strata with the shortest interval, on the
-        same labels as the estimate. ``set_params(n_strata=5)`` is its fixed K, and
-        ``set_params(power_tuning=True)`` its "+ ptune". Sample variances have the divisor
-        ``n - 1``, where its section 2.1.2 prints n, and the interval is cut to the range of the
-        labels. What the search costs is in the notes of the class; the guarantee is "none".
+        same labels as the estimate; by its section 5.1.5 that with the smallest variance.
+        ``set_params(n_strata=5)`` is its fixed K, and ``set_params(power_tuning=True)`` its
+        "+ ptune". Sample variances have the divisor ``n - 1``, where its section 2.1.2 prints n.
+        Beyond the range of the labels, estimate and draws move to its end, and the interval is
+        cut there. What the search costs is in the notes of the class; the guarantee is "none".
         """
         return cls(strata, _PUBLISHED_SEARCH, integration="draws", random_state=random_state)
 
@@ -191,7 +193,7 @@ class StratifiedPPI(PPIEstimator):
 
     @property
     def _learns_from_labels(self):
-        if np.ndim(self.n_strata) > 0:
+        if np.size(self.n_strata) > 1:
             return True
         is_model = hasattr(self.strata, "fit") and not is_clusterer(self.strata)
         return is_model or (isinstance(self.strata, str) and self.strata == "tree")
@@ -204,8 +206,8 @@ class StratifiedPPI(PPIEstimator):
     def _fit_groups(self, data):
         refuse_dependent_rows(data, type(self).__name__)
         found = [(n, *self._stratified(data, n)) for n in np.atleast_1d(self.n_strata).tolist()]
-        widths = [_mean_width(result) for _, result, _ in found] if len(found) > 1 else [0.0]
-        self.n_strata_, result, self.strata_ = found[int(np.argmin(widths))]
+        shortest = _shortest([result for _, result, _ in found]) if len(found) > 1 else 0
+        self.n_strata_, result, self.strata_ = found[shortest]
         return result
 
     def _stratified(self, data, n_strata):
@@ -248,7 +250,7 @@ class StratifiedPPI(PPIEstimator):
             rng, rows = as_generator(self.random_state), (n_labeled, n_unlabeled, counts)
             draws = stratified_draws(columns[:3], *rows, self.n_draws, rng)
             draws[:, ~(mean.variance > 0)] = np.nan
-            interval, worst_cases = partial(quantile_interval, draws, bounds=bounds), None
+            interval, worst_cases = quantile_interval_of(mean.value, draws, bounds), None
         result = difference_result(
             data,
             mean,
@@ -348,10 +350,18 @@ def _checked_strata(tell, X, codes):
     return strata
 
 
-def _mean_width(result):
-    """Mean width of the 95% intervals of the groups; inf where one is not known."""
-    low, high = result.interval(_SEARCH_LEVEL)
-    return np.nan_to_num(high - low, nan=np.inf).mean()
+def _shortest(results):
+    """Place of the result with the shortest 95% intervals, before they are cut to the range.
+
+    Results that leave more groups without an interval are out; of the others those groups count
+    that have one in all.
+    """
+    ends = [result.interval(_SEARCH_LEVEL, limits=None) for result in results]
+    widths = np.array([high - low for low, high in ends])
+    n_unknown = np.isnan(widths).sum(axis=1)
+    fewest = n_unknown == n_unknown.min()
+    in_all = ~np.isnan(widths[fewest]).any(axis=0)
+    return int(np.argmin(np.where(fewest, widths[:, in_all].sum(axis=1), np.inf)))
 
 
 def _shared_out(n_labeled, n_cells):

@@ -134,7 +134,6 @@ class MeanRankScore(BaseEstimator):
         if y is None:
             require_columns(X.columns, ["score"], what="X (y is None)")
             y = X["score"]
-        X = as_frame(X)
         datasets = _places_of_datasets(X)
         names = X[["model", "dataset"]]
         if half_width is None:

@@ -17,6 +17,7 @@ from strata_search import SEARCH, intervals, scores_and_rates
 
 from skbench.containers import ON_AVERAGE
 from skbench.ppi.difference import ClassicalMean, PPIMean
+from skbench.ppi.grouped import GroupedPPI
 from skbench.ppi.stratified import StratifiedPPI
 
 
@@ -278,3 +279,55 @@ def test_draws_of_labels_all_alike_know_nothing():
     y = np.where(np.arange(200) < 20, 1.0, np.nan)
     drawn = StratifiedPPI(n_strata=1, integration="draws", n_draws=9).fit(np.zeros(200), y)
     assert np.isnan(ends(drawn)).all()
+
+
+def rare_zeros(seed, n=60, N=1000):
+    """An autorater that is too strict by far, where nearly all labels are 1."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n + N)
+    rate, f = (1 / (1 + np.exp(-(level + x))) for level in (4.5, 0.5))
+    return f, np.where(np.arange(n + N) < n, rng.random(n + N) < rate, np.nan)
+
+
+DRAWS = {"integration": "draws", "n_draws": 1000, "random_state": 0}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_draws_beyond_the_range_leave_an_interval():
+    f, y = rare_zeros(135)
+    e, wide = (StratifiedPPI(bounds=b, **DRAWS).fit(f, y) for b in ((0, 1), (-9, 9)))
+    assert min(wide.estimate_, *ends(wide)) > 1  # where it cannot be
+    assert (e.estimate_, ends(e)[1]) == (1, 1)
+    assert_allclose(1 - ends(e)[0], wide.estimate_ - ends(wide)[0])
+
+
+@pytest.mark.parametrize("how", [{}, DRAWS], ids=["exact", "draws"])
+def test_a_search_compares_intervals_before_they_are_cut(how):
+    f, y = rare_zeros(7)
+    two, three = (StratifiedPPI(n_strata=n, **how).fit(f, y) for n in (2, 3))
+    assert two.standard_error_ > three.standard_error_
+    assert np.diff(ends(two)) < np.diff(ends(three))  # as more of it lies above 1
+    assert StratifiedPPI(n_strata=(2, 3), **how).fit(f, y).n_strata_ == 3
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_group_without_an_interval_has_no_say_in_the_search(n_labels):
+    # Labels without noise, and a bias that bends with the score: many strata are best.
+    rng = np.random.default_rng(0)
+    f, group = rng.random(6000), np.repeat(np.arange(4), 1500)
+    y = np.where(np.arange(6000) % 1500 < 400, np.abs(2 * f - 1), np.nan)
+    y[4500 + n_labels :] = np.nan
+    searched = GroupedPPI(StratifiedPPI(n_strata=(2, 5, 10)))
+    with_it, without = (
+        searched.fit(f[g], y[g], group[g]).estimate() for g in (group > -1, group < 3)
+    )
+    assert_allclose(with_it.low[:3], without.low)
+    ten = GroupedPPI(StratifiedPPI(n_strata=10)).fit(f, y, group).estimate()
+    assert_allclose(with_it.low, ten.low)
+
+
+def test_a_search_of_one_number_is_no_search():
+    f, y = biased_autorater()
+    one, five = (StratifiedPPI(n_strata=n).fit(f, y).estimate() for n in ((5,), 5))
+    assert (one.guarantee, one.low, one.high) == (five.guarantee, five.low, five.high)

@@ -1,5 +1,5 @@
 import json
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -43,6 +43,15 @@ def small(scores, **columns):
         | {"dataset": "quiz", "task": "knowledge", "language": "da"}
         | columns
     )
+
+
+def test_equal_means_do_not_follow_the_order_of_rows():
+    mean, variance, n = np.array([60.0, 60.0, 58.8]), np.array([0.2, 10.0, 0.7]), np.full(3, 10)
+    scores = welch_rank_scores(mean, variance, n)
+    assert scores[2] > scores[0]  # worse than the first by far, not than the uncertain second
+    for order in permutations(range(3)):
+        order = list(order)
+        assert_array_equal(welch_rank_scores(mean[order], variance[order], n), scores[order])
 
 
 def test_dataset_scores_are_those_of_euroeval(runs, gold):

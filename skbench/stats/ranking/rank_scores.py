@@ -62,7 +62,8 @@ def welch_rank_scores(mean, variance, n):
     In the order of their means each model is compared with the anchor, at first the best, whose
     score is 1, by a one-sided Welch test at 5%. A model that is significantly worse has the
     anchor's score plus ``(mean_anchor - mean) / sd`` and becomes the anchor; any other has the
-    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
+    anchor's score. Of equal means the more certain one comes first; EuroEval leaves that to the
+    order of its table. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
     https://euroeval.com/methodology). Bootstrap replicates of one evaluation are not independent
     scores.
 
@@ -73,7 +74,7 @@ def welch_rank_scores(mean, variance, n):
     """
     mean, variance = _without_rounding(mean, variance)
     scores = np.full(len(mean), np.inf)
-    order = np.argsort(-mean, kind="stable")
+    order = np.lexsort((n, variance / n, -mean))
     order = order[~np.isnan(mean[order])]
     sd = np.nanstd(mean)
     scores[order[:1]] = 1.0

@@ -1,6 +1,7 @@
 """Fogliato, Patil, Akpinar and Monfort (2024): MMLU-Pro, BIG-Bench-Hard, COMPAS, student data.
 
-`f24_study` has the estimators, the designs and the data, `f24_appendix` figures 5 to 7.
+`f24_study` has the estimators, the designs and the data, `f24_appendix` figures 5 to 7. Data:
+mmlu_pro_dev.csv.gz, bbh_codex.csv.gz, compas_two_years.csv.gz, student_mat.csv.gz.
 """
 
 import numpy as np
@@ -167,7 +168,7 @@ def _table_2(summary):
     for n in (10, 20, 50):
         for name, column in ((SR, "MSE SR / DT"), (EB, "MSE EB / DT")):
             ratios = [summary.loc[(f"{data}, {n}", name), "mse_ratio"] for data in DATA]
-            each = ", ".join(f"{figure(x)} on {data}" for x, data in zip(ratios, DATA, strict=True))
+            each = ", ".join(f"{_cell(summary, f'{data}, {n}', name)} on {data}" for data in DATA)
             rows.append(
                 Row(
                     f"n = {n}, {column}",

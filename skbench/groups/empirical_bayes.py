@@ -211,9 +211,10 @@ class EmpiricalBayes(GroupEstimator):
         Notes
         -----
         The paper leaves open the grid of the trees (here 10, 30 or 100 trees of depth 2 or 4),
-        how text enters (here as indicators), and what to do where `A` is 0 (here a warning).
-        When not to use it: for anything but reproducing the paper. Where models share items its
-        intervals are too short (:doc:`/user_guide/reproducing_the_paper`).
+        and what to do where `A` is 0 (here a warning). Without the column `task`, set
+        ``regressor__cv`` to folds that need no strata. When not to use it: for anything but
+        reproducing the paper. Where models share items its intervals are too short
+        (:doc:`/user_guide/reproducing_the_paper`).
         """
         trees = trees_as_published(task, random_state)
         split = CrossFitKFold(2, 1, random_state, keep_groups=False)

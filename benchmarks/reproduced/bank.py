@@ -122,19 +122,25 @@ def _gaps(n_splits):
     printed = quoted("Zhang, Dorner and Hardt", "second hand", GAPS[0], column)
     why = "7 of 19 matrices; the paper's figure by second hand, its tables are not at hand"
     for kind in ("interpolation", "extrapolation"):
-        gaps = np.array([_gaps_of(_scores(name), kind, n_splits) for name in MATRICES])
-        less = 1 - gaps[:, 1:].mean(axis=0) / gaps[:, 0].mean()
-        for method, share in zip(GAPS, less, strict=True):
-            known = kind == "interpolation" and method == GAPS[0]
-            cells = (printed, f"{share:.0%}", why) if known else (NOT_PRINTED, f"{share:.0%}")
+        gaps = np.mean([_gaps_of(_scores(name), kind, n_splits) for name in MATRICES], axis=0)
+        mean = gaps.mean(axis=0)
+        # Of a ratio of means over splits, by the delta method.
+        error = (gaps[:, 1:] - gaps[:, :1] * mean[1:] / mean[0]).std(axis=0) / mean[0]
+        error /= np.sqrt(max(n_splits - 1, 1))
+        for j, method in enumerate(GAPS):
+            known = kind == "interpolation" and j == 0
+            share = f"{1 - mean[j + 1] / mean[0]:.0%} ({100 * error[j]:.0f})"
+            cells = (printed, share, why) if known else (NOT_PRINTED, share)
             rows.append(Row(f"{kind}: {method}", *cells))
     return Table(
-        "Zhang, Dorner and Hardt: mean gap at 50 items, less than random sampling by", rows
+        "Zhang, Dorner and Hardt: mean gap at 50 items, less than random sampling by (standard "
+        "error over splits)",
+        rows,
     )
 
 
 def _gaps_of(scores, kind, n_splits):
-    """Mean gaps: random sampling, and the methods of `GAPS`."""
+    """Mean gaps in each split: random sampling, and the methods of `GAPS`."""
     n_models, found = scores.shape[1], []
     for seed in range(n_splits):
         rng = np.random.default_rng(seed)
@@ -155,7 +161,7 @@ def _gaps_of(scores, kind, n_splits):
                 assisted(y, asked),
             )
             found.append(np.abs(np.array(estimates) - y.mean()))
-    return np.mean(found, axis=0)
+    return np.reshape(found, (n_splits, -1, len(GAPS) + 1)).mean(axis=1)
 
 
 def _aipw(y, past, asked):

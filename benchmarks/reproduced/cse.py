@@ -70,7 +70,7 @@ def _rows_of(model, mean, error, default):
     why_t = "four clusters have 3 degrees of freedom: 3.18 in place of 1.96"
     why_wide = "the same with one more cluster at 0 or at 1, which four do not rule out"
     why_more = (
-        f"{half:.4f} / {apart}; the report divides rounded half-widths. Four clusters tell a "
+        f"{half:.4f} / {apart}, of which the report prints the roundings. Four clusters tell a "
         f"standard error to a factor of {near:.2f} to {far:.2f}: {near * half / apart:.2f} to "
         f"{far * half / apart:.2f} times the independent one"
     )

@@ -195,11 +195,12 @@ def _noise(n_trials):
             ranking = MeanRankScore().fit(X, raw)
             wrong += not ranking.rank_sets()["best"].all()
             gated += ranking.scores_.iloc[-1] > 1
+        share = wrong / n_trials
         rows.append(
             Row(
                 f"{n_models} equal models, {n_datasets} data sets: rank sets wrong",
                 NOT_PRINTED,
-                figure(wrong / n_trials, 3),
+                figure(share, 3, np.sqrt(share * (1 - share) / n_trials)),
                 f"nominal 0.05; published scores differ in {gated / n_trials:.0%} of {n_trials}",
             )
         )

@@ -1,10 +1,10 @@
 """What a search for the number of strata costs: coverage and width of 95% intervals.
 
-Prints, for a calibrated, a miscalibrated and a nearly useless autorater, 50, 100 and 300 labels,
-2,000 unlabeled rows, quantile and tree strata: five strata; of 2, 3, 5, 10, 20 and 40 those with
-the shortest interval; and both with the posterior of Hofer et al. (2024), of 1,000 draws. Last at
-300 labels where, as in the paper, the truth is the mean of the same 1,000 labels that the 300 are
-drawn from.
+Prints, for a calibrated, a miscalibrated and a nearly useless autorater where the truth is one
+half, and for one that is far too strict where it is .98, 50, 100 and 300 labels, 2,000 unlabeled
+rows, quantile and tree strata: five strata; of 2, 3, 5, 10, 20 and 40 those with the shortest
+interval; and both with the posterior of Hofer et al. (2024), of 1,000 draws. Last at 300 labels
+where, as in the paper, the truth is the mean of the same 1,000 labels that the 300 are drawn from.
 
     python benchmarks/strata_search.py [--sets 1000]
 """
@@ -13,6 +13,8 @@ import argparse
 import warnings
 
 import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
 from skbench.ppi import GroupedPPI, StratifiedPPI
@@ -25,6 +27,9 @@ SEARCH = StratifiedPPI.as_published().n_strata
 
 def scores_and_rates(autorater, shape, rng):
     """Autorater scores, and the probability of a label 1 given the score."""
+    if autorater == "too strict":
+        x = rng.normal(size=shape)
+        return expit(0.5 + x), expit(4.5 + x)
     p = rng.random(shape)
     if autorater == "nearly useless":
         return p, 0.45 + 0.1 * p
@@ -73,6 +78,8 @@ def print_rows(autorater, n, n_sets, finite=False):
     for _ in range(n_sets // BATCH):
         f, p = scores_and_rates(autorater, (BATCH, n + N_UNLABELED), rng)
         y, truth = (rng.random(f.shape) < p).astype(float), 0.5
+        if autorater == "too strict":
+            truth = norm.expect(lambda x: expit(4.5 + x))  # .9825
         if finite:
             truth = y[:, :N_LABELS_IN_ALL].mean(axis=1)
         y[:, n:] = np.nan
@@ -95,7 +102,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     print("coverage, mean width")
     for n in (300, 100, 50):
-        for autorater in ("calibrated", "miscalibrated", "nearly useless"):
+        for autorater in ("calibrated", "miscalibrated", "nearly useless", "too strict"):
             print_rows(autorater, n, n_sets)
     print(f"truth: mean of the {N_LABELS_IN_ALL:,} labels that the 300 are drawn from")
     print_rows("calibrated", 300, n_sets, finite=True)

@@ -3,9 +3,9 @@
 Counts as the paper made them (floor of the accuracy to three digits times the test items), in
 ``tests/gold``. The settings are the paper's: its hierarchical model is
 ``HierarchicalBetaBinomial.as_published``, bounds of normalized scores are ``"bootstrap"`` with 100
-draws, of which the median of 100 runs is shown, levels are those of the captions. Ends are of 10,000
-draws otherwise. Where they differ from the paper's, the last column says whether any of 100 runs of
-100 draws reaches them.
+draws, of which the median of 100 runs is shown, levels are those of the captions. Ends are of
+10,000 draws otherwise. Where they differ from the paper's, the last column says whether any of 100
+runs of 100 draws reaches them.
 """
 
 import sys

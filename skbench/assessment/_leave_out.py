@@ -70,7 +70,8 @@ def leave_out_covariates(
     [1]_ refit without a covariate and compare errors on held-out data; [2]_, section 4.3, do so
     for groups of features of a regression, with full results, as a `RepeatedSamplingStudy` of
     ``Candidate(estimator, without=...)`` does. Here the error is that of the final estimates,
-    judged by split items.
+    judged by split items. Where the column is left out by which `as_published` deals the folds of
+    its trees, set other ones: ``set_params(regressor__cv=CrossFitKFold(2, 1))``.
     Features of `EmpiricalBayes` are worth less than those of its regression alone, because the
     group's own items make up for them. Of redundant features (a topic's name and its embedding)
     each is worth little where the other stays: leave both out together too.

@@ -211,10 +211,13 @@ class EmpiricalBayes(GroupEstimator):
         Notes
         -----
         The paper leaves open the grid of the trees (here 10, 30 or 100 trees of depth 2 or 4),
-        and what to do where `A` is 0 (here a warning). Without the column `task`, set
-        ``regressor__cv`` to folds that need no strata. When not to use it: for anything but
-        reproducing the paper. Where models share items its intervals are too short
-        (:doc:`/user_guide/reproducing_the_paper`).
+        and what to do where `A` is 0 (here a warning). Names are indicators, its intercepts of
+        models and tasks; its mean embeddings are `embed_groups`. Without the column `task`, set
+        ``regressor__cv`` to folds that need no strata. Of columns that split as well these trees
+        take the first, so other names of models or another order of columns can move single
+        estimates, by .15 and .07 in sets of 120 groups; those of the default do not move. When
+        not to use it: for anything but reproducing the paper. Where models share items its
+        intervals are too short (:doc:`/user_guide/reproducing_the_paper`).
         """
         trees = trees_as_published(task, random_state)
         split = CrossFitKFold(2, 1, random_state, keep_groups=False)

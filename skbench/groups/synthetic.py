@@ -129,9 +129,10 @@ class SyntheticRegression(GroupEstimator):
         Notes
         -----
         `EmpiricalBayes.as_published` has the same trees. The paper leaves open the grid (here 10,
-        30 or 100 trees of depth 2 or 4). It compares no interval of this estimator. Without the
-        column `task`, set ``regressor__cv`` to folds that need no strata. When not to use it: for
-        anything but reproducing the paper.
+        30 or 100 trees of depth 2 or 4). Names are indicators, its intercepts of models and tasks;
+        its mean embeddings are `embed_groups`. It compares no interval of this estimator. Without
+        the column `task`, set ``regressor__cv`` to folds that need no strata. When not to use it:
+        for anything but reproducing the paper.
         """
         return cls(trees_as_published(task, random_state), random_state=random_state)
 

@@ -18,7 +18,7 @@ _N_CHAINS = 4
 _N_WARMUP = 500
 _FEWEST_PER_CHAIN = 50
 _R_HAT, _FEWEST_EFFECTIVE = 1.01, 400
-_UNMET = 10  # effective draws, below which chains have not met (R-hat above 1.3)
+_UNMET = 100  # effective draws: below it means are off by a tenth of a posterior sd, and by more
 
 
 class GridPosterior:
@@ -113,10 +113,10 @@ class GibbsPosterior:
         if np.any(ess < _UNMET):
             worst = np.nanargmin(ess)
             raise ValueError(
-                f"The chains of {np.sum(ess < _UNMET)} of {len(ess)} models have not met, worst "
-                f"{plain(models[worst])!r}: effective sample size {ess[worst]:.0f}, R-hat "
-                f"{apart[worst]:.3f}. Their means may be off by whole posterior standard "
-                "deviations. Take solver='quadrature'."
+                f"The chains of {np.sum(ess < _UNMET)} of {len(ess)} models have not met, or are "
+                f"too short, worst {plain(models[worst])!r}: effective sample size "
+                f"{ess[worst]:.0f}, R-hat {apart[worst]:.3f}. Their means may be off by whole "
+                "posterior standard deviations. Take solver='quadrature', or more draws."
             )
         slow = (ess < _FEWEST_EFFECTIVE) | (apart > _R_HAT)
         if not slow.any():

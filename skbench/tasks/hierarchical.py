@@ -86,7 +86,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     ------
     ValueError
         If an option is unknown, the prior is not of scipy's distributions, or the chains of a model
-        have an effective sample size below 10.
+        have an effective sample size below 100.
 
     Warns
     -----
@@ -218,23 +218,22 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         return self
 
     def _fit_counts(self, k, n, models, tasks):
-        self._axes = content_axes(k, n)
-        drawn, cells = models[self._axes[0]], np.ix_(*self._axes)
+        axes = content_axes(k, n)
+        drawn, cells = models[axes[0]], np.ix_(*axes)
         priors = check_prior(self.prior, drawn)
-        self.models_, self.tasks_, self.k_, self.n_ = models, tasks, k, n
-        self._seed = int(as_generator(self.random_state).integers(2**63))
-        self._draws = None
+        seed = int(as_generator(self.random_state).integers(2**63))
         if self.solver == "quadrature":
             posterior = GridPosterior(k[cells], n[cells], priors)
         else:
-            rng = np.random.default_rng([self._seed])
+            rng = np.random.default_rng([seed])
             posterior = GibbsPosterior(k[cells], n[cells], priors, self.n_draws, rng)
-        self._posterior = posterior
+        problem = posterior.problem(drawn)  # raises before anything is stored
+        self._axes, self._seed, self._draws, self._posterior = axes, seed, None, posterior
+        self.models_, self.tasks_, self.k_, self.n_ = models, tasks, k, n
         self.posterior_mean_ = self._sorted(posterior.accuracy)
         self.log_evidence_ = posterior.log_evidence[np.argsort(self._axes[0])]
         self.prior_counts_ = pd.DataFrame(posterior.prior_counts, drawn, ["a", "b"]).loc[models]
         self.diagnostics_ = pd.DataFrame(posterior.diagnostics, drawn).loc[models]
-        problem = posterior.problem(drawn)
         if problem:
             warn(problem)
         return self

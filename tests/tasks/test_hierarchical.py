@@ -11,6 +11,7 @@ from reference.vtab import CATEGORIES, COLUMNS, printed_table, vtab_rows
 from scipy import stats
 from scipy.special import digamma
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from walks import one_in
 
 from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_uniform_prior
@@ -284,16 +285,36 @@ LARGE = table([0.9, 0.8, 0.3, 0.6, 0.5, 0.7, 0.2, 0.4], 1000, ["ada"], "abcdefgh
 def test_chains_that_do_not_meet_are_refused(monkeypatch):
     """Ten items a task under the published prior; 500 steps of warm-up are as far apart."""
     monkeypatch.setattr("skbench.tasks._count_posteriors._N_WARMUP", 50)
-    said = r"2 of 2 models .*'\w+': effective sample size 4, R-hat [\d.]+\. .* solver='quadrature'"
+    said = (
+        r"2 of 2 models .*'\w+': effective sample size 4, R-hat [\d.]+\. "
+        r".* solver='quadrature', or more draws\.$"
+    )
     with pytest.raises(ValueError, match=said):
         HierarchicalBetaBinomial.as_published(n_draws=200).fit(**SMALL)
 
 
+AT_THE_EDGE = stats.beta(0.5, 0.5, loc=1, scale=1e9)  # a peak at either end
+
+
+@pytest.mark.parametrize(
+    "prior", ["exponential", (AT_THE_EDGE, AT_THE_EDGE)], ids=["chains", "grid"]
+)
+def test_a_refused_posterior_is_not_kept(prior, monkeypatch):
+    monkeypatch.setattr("skbench.tasks._count_posteriors._N_WARMUP", 5)
+    solver = "gibbs" if prior == "exponential" else "quadrature"
+    bayes = HierarchicalBetaBinomial(solver, prior=prior, n_draws=1, random_state=0)
+    with pytest.raises(ValueError, match="have not met|could not be enclosed"):
+        bayes.fit(**table([0.5], 10, ["bob"], ["law"]))
+    with pytest.raises(NotFittedError):
+        bayes.estimate()
+    assert vars(bayes) == bayes.get_params()  # as before, and so would an earlier fit be
+
+
 def test_chains_that_are_slow_are_reported():
-    chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=200, random_state=0)
+    chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=400, random_state=0)
     with pytest.warns(UserWarning, match="converged"):
         chains.fit(**LARGE)
-    assert 10 <= chains.diagnostics_.filter(like="ess").min(axis=None) < 400
+    assert 100 <= chains.diagnostics_.filter(like="ess").min(axis=None) < 400
     # Other priors by quadrature: under some the chains would not meet.
     report = chains.prior_sensitivity()
     assert report.loc["exponential", "log_evidence"].notna().all()
@@ -430,7 +451,7 @@ def test_draws_average_to_the_exact_means():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The chains")
 def test_a_seed_reproduces_chains():
-    chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=200, random_state=0)
+    chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=400, random_state=0)
     first, again = (clone(chains).fit(**LARGE) for _ in range(2))
     np.testing.assert_array_equal(first.draws_.values, again.draws_.values)
     np.testing.assert_allclose(again.estimate().low, aggregate(again).interval().low)

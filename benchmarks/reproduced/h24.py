@@ -52,7 +52,7 @@ WIDTH = "mean interval width", "width ratio to classical"
 
 def add_arguments(parser):
     """Options of ``reproduce.py h24``."""
-    parser.add_argument("--trials", type=from_one, default=1000, help="simulated data sets of a table")
+    parser.add_argument("--trials", type=from_one, default=1000, help="sets of a table")
     parser.add_argument("--seeds", type=from_one, default=3, help="seeds of Tables 2 and 3")
     parser.add_argument("--jobs", type=from_one, default=2, help="seeds at the same time")
 

@@ -11,8 +11,8 @@ from skbench.tasks import HierarchicalBetaBinomial, TaskBootstrap, aggregate, di
 def simulation_study(n_draws):
     """Section 2.2: three tasks, two models, the prior of which decides."""
     fitted, n = _study()
-    boot = fitted(TaskBootstrap(n_draws, random_state=0))
-    hundreds = [fitted(TaskBootstrap(100, random_state=seed)) for seed in range(200)]
+    boot = fitted(TaskBootstrap(100 * n_draws, random_state=0))
+    hundreds = [fitted(TaskBootstrap(100, random_state=seed)) for seed in range(2000)]
     sd = np.std(hundreds, axis=0)
     printed = quoted("L24", "Section 2.2", "bootstrap", "low", "high", form="({}, {})")
     high = float(quoted("L24", "Section 2.2", "bootstrap", "high"))

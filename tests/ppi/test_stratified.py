@@ -331,3 +331,18 @@ def test_a_search_of_one_number_is_no_search():
     f, y = biased_autorater()
     one, five = (StratifiedPPI(n_strata=n).fit(f, y).estimate() for n in ((5,), 5))
     assert (one.guarantee, one.low, one.high) == (five.guarantee, five.low, five.high)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_draws_cover_too_little_where_labels_are_rare():
+    rng, n_sets, n = np.random.default_rng(13), 300, 100
+    f, p = scores_and_rates("too strict", (n_sets, n + 2000), rng)
+    y = np.where(np.arange(n + 2000) < n, rng.random(f.shape) < p, np.nan)
+    found, truth = intervals(f, y), 0.9825
+    hits = {name: np.sum((low <= truth) & (truth <= high)) for name, (low, high) in found.items()}
+    assert hits["quantile", "exact", "K = 5"] >= binom.ppf(1e-3, n_sets, 0.95)
+    # What the docstring says.
+    assert hits["quantile", "draws", "K = 5"] < binom.ppf(1e-3, n_sets, 0.95)
+    for low, high in found.values():
+        assert np.all((low < high) | np.isnan(low))

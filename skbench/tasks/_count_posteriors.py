@@ -18,7 +18,7 @@ _N_CHAINS = 4
 _N_WARMUP = 500
 _FEWEST_PER_CHAIN = 50
 _R_HAT, _FEWEST_EFFECTIVE = 1.01, 400
-_UNMET = 100  # effective draws: below it means are off by a tenth of a posterior sd, and by more
+_UNMET = 100  # effective draws: a mean is known to a tenth of a posterior sd
 
 
 class GridPosterior:

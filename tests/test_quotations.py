@@ -58,8 +58,8 @@ def places_in(line, values):
     return True
 
 
-def test_every_quotation_stands_in_the_text():
-    folder = reproduced.data_folder().parent / "papers"
+def test_every_quotation_stands_in_the_text(data_folder):
+    folder = data_folder.parent / "papers"
     if not folder.is_dir():
         pytest.skip("no folder with the papers")
     lines = {name: (folder / file).read_text().split("\n") for name, file in TEXTS.items()}

@@ -325,6 +325,8 @@ class GroupedPPI(BaseEstimator):
     def _direct(self, data):
         """What the estimator finds, its variances not made safe for intervals."""
         changed = _UNSMOOTHED.get(type(self.estimator_), {})
+        if data is self._data and not changed:
+            return self._result
         return clone(self.estimator_).set_params(**changed)._fit_groups(data)
 
     def _store(self, data):

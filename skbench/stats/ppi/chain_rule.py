@@ -312,6 +312,7 @@ def _binary_quantiles(unlabeled, label_counts, label_values, moments, tails):
     k, n = label_counts[:, :, int(np.argmax(label_values))], label_counts.sum(axis=2)
     mean, variance = moments.mean, moments.unlabeled_variance + moments.labeled_variance
     share = moments.unlabeled_variance / variance
-    low = binary_lower_quantile(unlabeled, k, n, mean, variance, share, tails[0])
-    high = binary_lower_quantile(unlabeled, n - k, n, 1 - mean, variance, share, tails[0])
+    pairs = (unlabeled, unlabeled), (k, n - k), (n, n), (mean, 1 - mean)
+    both = (np.concatenate(pair) for pair in (*pairs, (variance, variance), (share, share)))
+    low, high = np.split(binary_lower_quantile(*both, tails[0]), 2)
     return low, 1 - high

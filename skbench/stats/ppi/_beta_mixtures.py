@@ -45,9 +45,10 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
             limit = 2 * (size - _SPARE_NODES) / width[part]
             columns = [alpha[part], *rule, limit, mean[part], variance[part]]
             enough = np.full(part.size, True) if last else _is_small_beyond(*columns)
-            part, columns = part[enough], [column[enough] for column in columns]
-            for row, probability in zip(quantiles, probabilities, strict=True):
-                row[part] = _solve(*columns, probability)
+            part = part[enough]
+            columns = [np.concatenate([column[enough]] * len(probabilities)) for column in columns]
+            found = _solve(*columns, np.repeat(probabilities, part.size))
+            quantiles[:, part] = found.reshape(len(probabilities), -1)
             todo = np.setdiff1d(todo, part)
     return quantiles
 
@@ -63,9 +64,13 @@ def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
 def label_rule(label_counts, label_values, n_nodes):
     """Nodes and weights for the posterior mean label given each autorater value."""
     shape, n_labels = label_counts.shape[:-1], label_counts.shape[-1]
-    counts, place = np.unique(label_counts.reshape(-1, n_labels), axis=0, return_inverse=True)
-    rule = _arcsine_rule if n_labels == 2 else _nested_rule
-    return (part[place].reshape(*shape, n_nodes) for part in rule(counts, label_values, n_nodes))
+    counts = label_counts.reshape(-1, n_labels)
+    if n_labels == 2:
+        rule = _arcsine_rule(counts, label_values, n_nodes)
+    else:
+        counts, place = np.unique(counts, axis=0, return_inverse=True)
+        rule = (part[place] for part in _nested_rule(counts, label_values, n_nodes))
+    return (part.reshape(*shape, n_nodes) for part in rule)
 
 
 def _arcsine_rule(counts, label_values, n_nodes):
@@ -158,7 +163,7 @@ def _solve(alpha, nodes, weights, limit, mean, variance, probability):
         reach = np.minimum(np.maximum(at, 1 - at), width[todo] + np.abs(at - mean[todo]))
         columns = (column[todo] for column in (alpha, nodes, weights, limit))
         terms = _inversion(at, reach * inflation[todo], *columns)
-        step, below = _newton(terms, total[todo], score, reach_of_one[todo])
+        step, below = _newton(terms, total[todo], score[todo], reach_of_one[todo])
         low[todo], high[todo] = np.where(below, at, low[todo]), np.where(below, high[todo], at)
         inside = (at + step >= low[todo]) & (at + step <= high[todo])
         t[todo] = np.where(inside, at + step, (low[todo] + high[todo]) / 2)

@@ -95,4 +95,4 @@ def grouped_ppi(shapes):
 
 
 PATHS = {chain_rule_of_groups: [10, 100, 1000], grouped_ppi: [10, 100, 1000]}
-SMALL = {chain_rule_of_groups: [10, 100], grouped_ppi: [10, 100]}
+SMALL = {chain_rule_of_groups: [100], grouped_ppi: [100]}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from costs import Cost, real_rows
 
+from costs import Cost, real_rows
 from skbench import compare_models, leaderboard, read_items, summarize_items
 
 BY = ["model", "topic"]
@@ -27,15 +27,11 @@ def summaries(shapes):
     """Checked ids and correlations, next to pandas' group-by, pivot and covariance."""
     for n_models, n_items in shapes:
         rows, size = real_rows(n_models, n_items, 57), n_models * n_items
-
-        def bare(rows=rows):
-            sums(rows)
-            table_and_covariance(rows)
+        texts = rows.assign(item="item " + rows["item"].astype(str))
 
         with tempfile.TemporaryDirectory() as folder:
             frame, path = pl.from_pandas(rows), f"{folder}/rows.parquet"
             frame.write_parquet(path)
-            texts = rows.assign(item="item " + rows["item"].astype(str))
             for kind, items in {
                 "pandas": rows,
                 "ids of text": texts,
@@ -43,6 +39,12 @@ def summaries(shapes):
                 "Parquet": path,
             }.items():
                 shape = f"summarize_items {kind}, {n_models} x {n_items}"
+                plain = texts if items is texts else rows
+
+                def bare(rows=plain):
+                    sums(rows)
+                    table_and_covariance(rows)
+
                 yield Cost(shape, size, lambda items=items: summarize_items(items, BY), bare, 1.3)
 
 
@@ -131,7 +133,7 @@ PATHS = {
     logs: [40, 400],
 }
 SMALL = {
-    summaries: [(100, 2_000)],
+    summaries: [(200, 2_500)],
     comparisons: [(100, 4_000)],
     many_models: [(1_000, 100, 3)],
     engines: [(20, 50_000)],

@@ -19,14 +19,13 @@ from skbench._checks import (
     plain,
 )
 from skbench._random import as_generator
-from skbench._types import Bounds, Count, Level, Names, RandomState, Rows, checked
+from skbench._types import Bank, Bounds, Count, Level, Names, RandomState, Rows, checked
 from skbench._warnings import warn
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows, refuse_strangers, warn_of_unknown
-from skbench.bank.item_bank import ItemBank
 from skbench.containers import Draws, Estimate
 from skbench.items.ranges import bounds_of, unlike_units
 from skbench.stats.intervals.posterior import posterior_interval
@@ -123,7 +122,7 @@ class UnitLevelModel(BaseEstimator):
 
     def __init__(
         self,
-        bank: ItemBank | None = None,
+        bank: Bank | None = None,
         *,
         model: str = "model",
         topic: str = "topic",

@@ -23,7 +23,7 @@ from skbench._types import Bank, Bounds, Count, Level, Names, RandomState, Rows,
 from skbench._warnings import warn
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
-from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
+from skbench.bank._new_models import features_of, summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows, refuse_strangers, warn_of_unknown
 from skbench.containers import Draws, Estimate
@@ -176,9 +176,10 @@ class UnitLevelModel(BaseEstimator):
         meaning = f"{only} unless population=... says so"
         warn_of_unknown(self.bank, rows.item, rows.position, "rows", meaning)
         self.random_sample_, self.bank_weight_ = {}, {}
+        features = features_of(self.bank)
         for name, fitted in self._fits.items():
             warn_of_copies(self.bank, name, fitted)
-            self.random_sample_[name] = warn_of_sample(self.bank, name, fitted, self.sampled)
+            self.random_sample_[name] = warn_of_sample(features, name, fitted, self.sampled)
             self.bank_weight_[name] = float(fitted.fit.coefficients[1])
         self.summary_ = summary_of(self)
         self._totals = totals_of(self, population_of(self, None), N_DRAWS)

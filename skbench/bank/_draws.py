@@ -113,7 +113,7 @@ class _Sampler:
         draws = (design.scale * (seen + drawn) + design.center * self.size) / size
         if not fitted.is_answers:
             noise = np.sqrt(fitted.fit.noise * unseen) / size
-            noise = self._normals(rng) * design.scale * noise
+            noise = self._normals(rng, self.shared) * design.scale * noise
             draws = np.clip(draws + noise, least, largest)
             failures = self._failures(fitted, draws.mean(axis=0), rng)
             draws = np.clip(draws + unseen / size * failures, least, largest)
@@ -127,7 +127,9 @@ class _Sampler:
         drawn = self._one_by_one(effects, left, rng)
         if self.many.any():
             summed = left & self.many[codes]
-            drawn += drawn_sums(effects, X[summed], codes[summed], self._normals(rng))
+            # As of single answers, which are alike where both models take the common number.
+            normals = self._normals(rng, self.shared**2)
+            drawn += drawn_sums(effects, X[summed], codes[summed], normals)
         return drawn
 
     def _one_by_one(self, effects, left, rng):
@@ -163,11 +165,11 @@ class _Sampler:
             return n * value
         return rng.binomial(n, 1 / (1 + np.exp(-np.clip(value, -30, 30))))
 
-    def _normals(self, rng):
-        """Normal numbers by topic; the share that models have in common is the same."""
+    def _normals(self, rng, shared):
+        """Normal numbers by topic, with a correlation between models."""
         own = rng.standard_normal((self.n_draws, self.n_topics))
         common = np.random.default_rng([self.seed, 1]).standard_normal(own.shape)
-        return np.sqrt(1 - self.shared) * own + np.sqrt(self.shared) * common
+        return np.sqrt(1 - shared) * own + np.sqrt(shared) * common
 
     def _failures(self, fitted, mean, rng):
         """Draws of what failures that were not seen take from, or add to, a score."""

@@ -8,7 +8,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, gammaln
+from scipy.special import expit
+
+from skbench.stats.resampling._rising import MarginalLikelihood
 
 _CUT = 30.0  # nats below the peak where the grid ends: exp(-30) = 1e-13
 _COARSE = 16  # points of a pass that looks for the ends
@@ -20,7 +22,6 @@ _N_SIZES = (48, 96, 192, 384)  # and two thirds as many logit means
 _STEPS = 256  # of a table of the cells that levels are in
 _LEVEL = 1e-6  # change of the log density within a cell that is none
 _CELLS = 2**14  # accuracies drawn at once, few enough for the cache
-_STIRLING = 60.0  # from here three correction terms leave an error of 2e-16
 
 
 class PosteriorGrid(NamedTuple):
@@ -35,7 +36,7 @@ class PosteriorGrid(NamedTuple):
     n_sizes: int = 1
 
 
-def log_marginal_likelihood(k, n, a, b, size=None):
+def log_marginal_likelihood(k, n, a, b):
     """Log probability of the answers given (a, b), the accuracies integrated out.
 
     Parameters
@@ -44,8 +45,6 @@ def log_marginal_likelihood(k, n, a, b, size=None):
         Right answers and items.
     a, b : ndarray of shape (n_models, ...)
         Parameters of the beta law of accuracies, positive.
-    size : ndarray, default=None
-        ``a + b``, where it broadcasts against them and is less work.
 
     Returns
     -------
@@ -66,16 +65,7 @@ def log_marginal_likelihood(k, n, a, b, size=None):
     >>> float(np.log(1 / 12).round(4))
     -2.4849
     """
-    size = a + b if size is None else size
-    shape = (len(k),) + (1,) * (a.ndim - 1)
-    total = np.zeros(np.broadcast_shapes(a.shape, b.shape))
-    terms = [(x, np.log(x), _remainder(x)) for x in (a, b, size)]
-    # A task at a time: arrays stay as small as the grid, whatever the number of tasks.
-    for right, items in zip(k.T, n.T, strict=True):
-        right, items = right.reshape(shape), items.reshape(shape)
-        of_a, of_b, of_size = map(_log_rising, terms, (right, items - right, items))
-        total += of_a + of_b - of_size
-    return total
+    return MarginalLikelihood(k, n)(np.log(a + b), np.log(a) - np.log(b))
 
 
 def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
@@ -122,7 +112,7 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
     >>> np.exp(grid.log_evidence).round(6)
     array([0.5])
     """
-    log_density = partial(_log_density, k, n, log_prior)
+    log_density = partial(_log_density, MarginalLikelihood(k, n), log_prior)
     box = [np.broadcast_to(np.asarray(ends, dtype=float), (len(k), 2)).T for ends in (a, b)]
 
     def log_mass_of_size(u):
@@ -296,12 +286,12 @@ def _cells(cumulative, row, level):
     return np.minimum(cell, last)
 
 
-def _log_density(k, n, log_prior, u, t):
+def _log_density(log_likelihood, log_prior, u, t):
     """Log posterior density in (log size u, logit mean t), unnormalized."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         size = np.exp(u)[..., None]
         a, b = size * expit(t), size * expit(-t)
-        total = log_marginal_likelihood(k, n, a, b, size) + log_prior(a, b) + np.log(a) + np.log(b)
+        total = log_likelihood(u[..., None], t) + log_prior(a, b) + np.log(a) + np.log(b)
     # a or b too small or too large for a double: nothing of the posterior is there.
     return np.where(np.isnan(total), -np.inf, total)
 
@@ -378,22 +368,3 @@ def _log_sum(value):
     peak = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(value - peak).sum(axis=-1)) + peak[..., 0]
-
-
-def _log_rising(term, m):
-    """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`."""
-    x, log_x, remainder = term
-    y = x + m
-    return (y - 0.5) * np.log1p(m / x) + m * (log_x - 1) + (_remainder(y) - remainder)
-
-
-def _remainder(x):
-    """What ``(x - 1/2) log x - x + log(2 pi) / 2`` lacks to ``log Gamma(x)``."""
-    inverse = 1 / x
-    square = inverse * inverse
-    total = inverse * (1 / 12 - square * (1 / 360 - square / 1260))
-    small = x < _STIRLING
-    if small.any():
-        x = x[small]
-        total[small] = gammaln(x) - (x - 0.5) * np.log(x) + x - 0.5 * np.log(2 * np.pi)
-    return total

@@ -6,6 +6,7 @@ from math import inf
 from joblib import Parallel, delayed, effective_n_jobs
 
 _START = 3.0  # seconds until workers are there and have imported what they need
+_LOAD = 10  # where other work slows calls down by less, it slows the start down likewise
 
 
 def results(function, calls, total, n_jobs):
@@ -16,9 +17,10 @@ def results(function, calls, total, n_jobs):
     """
     calls, workers, before = iter(calls), effective_n_jobs(n_jobs), inf
     for number, call in enumerate(calls if workers > 1 else (), start=1):
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         result = function(*call)
-        last = time.perf_counter() - start
+        waited = (time.perf_counter() - start) / _LOAD
+        last = max(time.process_time() - worked, waited)
         yield result
         saved = min(before, last) * (total - number) * (1 - 1 / workers)
         if saved > _START and (number > 1 or last > _START):

@@ -13,7 +13,7 @@ from skbench import _jobs
 def here(monkeypatch):
     """Run calls that take so many seconds by a clock of their own: which ran in this thread?"""
     now, start, main = [0.0], 3.0, threading.get_ident()
-    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    clock = SimpleNamespace(perf_counter=lambda: now[0], process_time=lambda: now[0])
     monkeypatch.setattr(_jobs, "time", clock)
     monkeypatch.setattr(_jobs, "_START", start)
 

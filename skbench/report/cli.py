@@ -1,5 +1,6 @@
 """The `skbench` command: each subcommand lives in a file of its own."""
 
+import gc
 import io
 import os
 import sys
@@ -51,6 +52,8 @@ def main(args=None):
         sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
     for name in ("stdout", "stderr"):
         setattr(sys, name, _unread(getattr(sys, name)))
+    # Modules stay, and rows are few objects: to look for garbage among them takes a tenth.
+    gc.set_threshold(100_000)
     # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__

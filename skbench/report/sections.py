@@ -9,7 +9,7 @@ import pandas as pd
 from skbench._files import append_whole
 from skbench._numbers import number, score_form
 from skbench._printed import NUMBERS
-from skbench.comparison.extremes import likely_in_words
+from skbench.comparison.extreme_groups import likely_in_words
 from skbench.comparison.tradeoffs import cost_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -54,10 +54,12 @@ class Findings:
     extremes: Estimate | None = None
     worst_chances: pd.DataFrame | None = None
 
+    @cached_property
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
         return tables.model_rows(self.board)
 
+    @cached_property
     def pairs(self):
         """One row per pair of models, neighbours first, with a verdict and `more_items`.
 
@@ -196,9 +198,10 @@ def _extremes(draws, known_range, confidence_level):
     enough = (models.value_counts() >= FEWEST_GROUPS)[models].to_numpy()
     if not enough.any():
         return None
+    values = values if enough.all() else values[:, enough]
     if known_range is not None:
         values = np.clip(values, *known_range)
-    of_enough = Draws(values[:, enough], labels[enough], draws.kind)
+    of_enough = Draws(values, labels[enough], draws.kind)
     return extremes(of_enough, by="model", confidence_level=confidence_level)
 
 

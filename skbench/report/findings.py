@@ -16,7 +16,7 @@ from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.terminal import one_line
-from skbench.report.understanding import units_in_doubt
+from skbench.report.understanding import coded, units_in_doubt
 from skbench.summaries import summarize_items
 
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
@@ -134,8 +134,8 @@ def _size(read, n_models, topics, unrelated):
     items = read.items
     return {
         "models": n_models,
-        "topics": len(items[topics].drop_duplicates()) if topics else 0,
-        "items": 0 if unrelated and n_models > 1 else len(items[read.key].drop_duplicates()),
+        "topics": int(coded(items, topics).max() + 1) if topics else 0,
+        "items": 0 if unrelated and n_models > 1 else int(coded(items, read.key).max() + 1),
         "scores": len(items),
     }
 

@@ -13,10 +13,11 @@ from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboar
 from skbench.comparison.tradeoffs import Tradeoff, both_level, tradeoff_of
 from skbench.containers import Draws, Estimate
 from skbench.groups import DirectEstimator
+from skbench.items.rows import coded
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.terminal import one_line
-from skbench.report.understanding import coded, units_in_doubt
+from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
 
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing

@@ -5,6 +5,7 @@ import pandas as pd
 
 from skbench.items.ranges import unlike_units
 from skbench.items.roles import judge_columns
+from skbench.items.rows import coded
 
 _MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
@@ -107,15 +108,6 @@ def _scores(rows):
     kind = "scores" if rows.groups is None else "means"
     span = "range not known" if known is None else f"possible {known[0]:g} to {known[1]:g}"
     return f"{kind} from {score.min():.6g} to {score.max():.6g}, {span}", known
-
-
-def coded(items, names):
-    """A number for each combination of labels, in order of appearance; 0 without columns."""
-    codes = np.zeros(len(items), dtype=np.int64)
-    for name in names:
-        own, labels = pd.factorize(items[name], use_na_sentinel=False)
-        codes = pd.factorize(codes * len(labels) + own)[0]
-    return codes
 
 
 def _gaps(rows, model, models, item, topic):

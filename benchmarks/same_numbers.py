@@ -387,7 +387,6 @@ def bank(models):
         "ability": fitted.ability_,
         "components": np.abs(fitted.components_),
         "answers": fitted.n_answers_,
-        "adjusted": fitted.adjusted_scores(new).select_dtypes("number"),
         "transformed": np.abs(fitted.transform(new)),
     }
 

@@ -1,0 +1,126 @@
+"""What public paths cost on real rows, next to the work that no code avoids: a module per part.
+
+A path is a generator of `Cost`; `measured` runs one and makes a table of it.
+"""
+
+import resource
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from reproduced import data_folder
+
+TIMES = 3
+MATRICES = "arc_challenge", "ifeval"  # those with more than 200 models
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+class Cost(NamedTuple):
+    """One call, the bare work in it, and the most that it may cost."""
+
+    shape: str  # "kind, size": exponents of growth are taken within a kind
+    size: float
+    run: Callable
+    bare: Callable | None = None
+    bar: float | None = None
+    unit: Literal["ratio", "seconds", "MB"] = "ratio"  # of the bar
+
+
+def processor_time():
+    """Of this process and of the commands it waited for."""
+    kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    return sum(sum(resource.getrusage(kind)[:2]) for kind in kinds)
+
+
+def seconds(function, clock=processor_time):
+    """Median time of a few calls."""
+    taken = []
+    for _ in range(TIMES):
+        start = clock()
+        function()
+        taken.append(clock() - start)
+    return float(np.median(taken))
+
+
+def megabytes(function):
+    """Peak of the memory above what was held before; nan where the system does not say."""
+    try:
+        _RESET.write_text("5")
+    except OSError:
+        return np.nan
+    before = _memory("VmRSS")
+    function()
+    return _memory("VmHWM") - before
+
+
+def _memory(name):
+    line = next(text for text in _STATUS.read_text().splitlines() if text.startswith(name))
+    return int(line.split()[1]) / 1024
+
+
+def measured(path, shapes):
+    """A row per shape of a path."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [_row(cost, getattr(path, "clock", processor_time)) for cost in path(shapes)]
+    table = pd.DataFrame(found)
+    kind = table["shape"].str.extract(r"^(.*?),")[0].fillna("")
+    logs = np.log(table[["seconds", "size"]]).groupby(kind).diff()
+    table["exponent"] = (logs["seconds"] / logs["size"]).where(logs["size"] > 0)
+    return table.drop(columns="size").set_index("shape")
+
+
+def _row(cost, clock):
+    memory = megabytes(cost.run)  # the first call, which also warms up
+    taken = seconds(cost.run, clock)
+    bare = np.nan if cost.bare is None else seconds(cost.bare, clock)
+    values = {"seconds": taken, "ratio": taken / bare, "MB": memory}
+    row = {"shape": cost.shape, "size": cost.size, "seconds": taken, "bare": bare}
+    row |= {"ratio": taken / bare, "MB": memory, "bar": "", "of the bar": np.nan}
+    if cost.bar is not None:
+        row |= {"bar": f"{cost.bar:g} {cost.unit}", "of the bar": values[cost.unit] / cost.bar}
+    return row
+
+
+@cache
+def real_answers(n_models, n_items):
+    """Right and wrong answers of models (columns) to items, from public matrices.
+
+    Items beyond those of the matrices are drawn again under new names; so are models, each of
+    which takes every answer from one of two real ones.
+    """
+    rng = np.random.default_rng(0)
+    parts = []
+    for name in MATRICES:
+        table = pd.read_csv(data_folder() / f"item_matrix_{name}.csv.gz", index_col=0)
+        answers = table.to_numpy(dtype=np.int8)
+        chosen = rng.permutation(answers.shape[1])[:n_models]
+        more = rng.integers(answers.shape[1], size=(2, n_models - len(chosen)))
+        first = rng.random((len(answers), more.shape[1])) < 0.5
+        mixed = np.where(first, answers[:, more[0]], answers[:, more[1]])
+        parts.append(np.hstack([answers[:, chosen], mixed]))
+    answers = np.vstack(parts)
+    again = rng.integers(len(answers), size=max(n_items - len(answers), 0))
+    return answers[np.r_[rng.permutation(len(answers))[:n_items], again]]
+
+
+def real_rows(n_models, n_items, n_topics):
+    """Rows model, topic, item, score of real answers; topics differ in difficulty."""
+    answers = real_answers(n_models, n_items)
+    share = answers.mean(axis=1)
+    noise = np.random.default_rng(1).normal(0, 2 * share.std(), n_items)
+    topic = np.argsort(np.argsort(share + noise)) * n_topics // n_items
+    names = np.array([f"topic {k:03d}" for k in range(n_topics)], dtype=object)
+    models = np.array([f"model {k:04d}" for k in range(n_models)], dtype=object)
+    return pd.DataFrame(
+        {
+            "model": np.repeat(models, n_items),
+            "topic": np.tile(names[topic], n_models),
+            "item": np.tile(np.arange(n_items), n_models),
+            "score": answers.T.ravel().astype(np.int64),
+        }
+    )

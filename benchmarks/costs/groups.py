@@ -62,6 +62,7 @@ PATHS = {
     default_estimator: [
         *((models, 50, 0) for models in (20, 50, 100, 200, 400)),
         *((models, 50, 5) for models in (20, 50, 100, 200)),
+        *((10, 500, 0), (10, 2_000, 0), (50, 500, 0)),
     ],
     four_times_the_models: [(50, 50)],
     empirical_bayes: [2_000, 5_000, 20_000],

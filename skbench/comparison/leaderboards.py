@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -69,11 +70,15 @@ class Leaderboard:
     covariance: np.ndarray
     comparison: ModelComparison | None
     rank_sets: RankConfidenceSets
-    ties: list
     n_items: np.ndarray
     n_clusters: np.ndarray
     bounds: pd.DataFrame
     remarks: tuple
+
+    @cached_property
+    def ties(self) -> list:
+        # Many models on few items have tens of thousands of groups.
+        return letters_of(self.rank_sets)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
@@ -235,7 +240,6 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         covariance=covariance,
         comparison=comparison,
         rank_sets=sets,
-        ties=letters_of(sets),
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
@@ -260,7 +264,6 @@ def leaderboard_by_posterior(posterior, confidence_level):
         covariance=np.cov(posterior.draws[:, :, 0].T).reshape(n_models, n_models),
         comparison=comparison,
         rank_sets=sets,
-        ties=letters_of(sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
         bounds=NO_BLANKS,
@@ -274,7 +277,7 @@ def _rank_sets(estimate, comparison):
     better = np.zeros((len(labels),) * 2, dtype=bool)
     if comparison is not None:
         pairs = comparison.estimate.labels
-        a, b = (labels.get_indexer(pairs.get_level_values(level)) for level in (0, 1))
+        a, b = (labels.get_indexer(pairs.levels[k])[pairs.codes[k]] for k in (0, 1))
         better[a, b] = comparison.verdict == "better"
         better[b, a] = comparison.verdict == "worse"
     return sets_of_verdicts(estimate, better)

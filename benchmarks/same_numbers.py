@@ -40,6 +40,7 @@ from skbench import (
     ItemBank,
     JamesStein,
     MeanRankScore,
+    MixedModel,
     PPIMean,
     RepeatedRuns,
     RoganGladen,
@@ -203,6 +204,46 @@ def of_groups(make, data):
     return found
 
 
+def one_model():
+    """The topics of a single model."""
+    data = make_items(1, 40, 12, random_state=2)
+    return summarize_items(data.items, "topic", features=data.features)
+
+
+def mixed_model(data):
+    """Estimates, predictions, draws, and what is said of outliers."""
+    found = of_groups(MixedModel, data)
+    fitted = MixedModel().fit(**data().fit_args)
+    for name in ("outlier_probability_", "topic_outlier_probability_", "squared_error_"):
+        found[name] = getattr(fitted, name)
+    return found | {"draws": fitted.sample(200, random_state=0).values}
+
+
+def new_groups(data):
+    """One row in five was not fitted, nor was the first topic."""
+    given = data().fit_args
+    new = (np.arange(len(given["y"])) % 5 == 0) | (
+        given["X"]["topic"] == given["X"]["topic"].iloc[0]
+    )
+    rows = {name: given[name] for name in ("X", "y", "sigma2", "n", "groups")}
+    fitted = MixedModel().fit(**{k: v[~new] for k, v in rows.items()}, sampling=given["sampling"])
+    X, own = rows["X"][new], {"sigma2": rows["sigma2"][new], "n": rows["n"][new]}
+    found = {}
+    for name, scores in {"with own": {"z": rows["y"][new], **own}, "without": {}}.items():
+        found[name] = fitted.predict(X, **scores)
+        found[f"intervals {name}"] = fitted.predict_interval(X, **scores)
+    return found
+
+
+def mixed_model_cases():
+    return {
+        "mixed model, binary": partial(mixed_model, binary_groups),
+        "mixed model, real-valued": partial(mixed_model, clustered_groups),
+        "mixed model, one model": partial(mixed_model, one_model),
+        "mixed model, new groups": partial(new_groups, binary_groups),
+    }
+
+
 def group_cases():
     summaries = {
         "binary": binary_groups,
@@ -221,7 +262,7 @@ def group_cases():
         cases |= {
             f"{name}: {which}": partial(of_groups, make, data) for which, make in used[name].items()
         }
-    return cases
+    return cases | mixed_model_cases()
 
 
 # Prediction-powered inference

@@ -140,10 +140,9 @@ def _is_category(column):
     return isinstance(column.dtype, pd.CategoricalDtype)
 
 
-def informative_columns(X, groups):
-    """Columns that can tell a held-out row something."""
-    units = np.arange(len(X)) if groups is None else np.asarray(groups)
-    nominal = nominal_columns(X)
+def informative_columns(X, groups, nominal):
+    """Columns that can tell a held-out row something, those of text or categories given."""
+    units = np.arange(len(X)) if groups is None else pd.factorize(groups)[0]
     return [
         c
         for c in X.columns
@@ -153,13 +152,15 @@ def informative_columns(X, groups):
 
 
 def _levels_within_units(column, units):
-    spread = pd.Series(units).groupby(np.asarray(column, dtype=object)).nunique()
-    return bool((spread == 1).all())
+    codes, levels = pd.factorize(np.asarray(column, dtype=object))
+    unit_of, known = np.empty(len(levels), dtype=int), codes >= 0
+    unit_of[codes[known]] = units[known]
+    return bool(np.all(unit_of[codes[known]] == units[known]))
 
 
 def indicator_encoder(X, groups, nominal, drop=None):
     """Transformer of a frame: nominal columns to indicators, the rest as it is."""
-    names = [c for c in informative_columns(X, groups) if c in nominal]
+    names = informative_columns(X[nominal], groups, nominal)
     return IndicatorEncoder(names, [c for c in X.columns if c not in nominal], drop)
 
 
@@ -300,7 +301,8 @@ def feature_columns(X, others, groups):
         return list(range(X.shape[1]))
     X = X.drop(columns=[c for c in others if c in X.columns])
     nominal = nominal_columns(X)
-    return [c for c in informative_columns(X, groups) if c in nominal or is_numeric_dtype(X[c])]
+    informative = informative_columns(X, groups, nominal)
+    return [c for c in informative if c in nominal or is_numeric_dtype(X[c])]
 
 
 class FeatureTable:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench.groups._regressors import rows_of
+from skbench.groups._regressors import Encoded, rows_of
 from skbench.groups.crossfit import CrossFitKFold, cross_fit, splits_of
 from skbench.stats.shrinkage import fab
 
@@ -22,8 +22,8 @@ def outside_variances(regressor, X, z, splitter, groups, n_jobs, variance_of):
         if len(train if inner is None else pd.unique(inner)) < _INNER_FOLDS:
             total[test] = np.inf
         else:
-            folded = rows_of(X, train), z[train], None, inside, inner, n_jobs
-            prior_means, _ = cross_fit(regressor, *folded)
+            encoded = Encoded.once(regressor, rows_of(X, train))
+            prior_means, _ = cross_fit(encoded, z[train], None, inside, inner, n_jobs)
             total[test] += variance_of(prior_means[0], train)
         count[test] += 1
     return total / count

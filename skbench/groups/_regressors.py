@@ -1,6 +1,7 @@
 """The regressor inside: presets, names turned into numbers, seeds, weights."""
 
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -202,16 +203,36 @@ def _on_one_core(regressor):
     return regressor.set_params(**dict.fromkeys(open_jobs, 1)) if open_jobs else regressor
 
 
-def encoded_once(regressor, X):
-    """The regressor without its encoder, and the columns that the encoder makes of X."""
-    inner = regressor
-    if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
-        encoder, inner = (step for _, step in regressor.steps)
-        X = clone(encoder).fit_transform(X)
-    if isinstance(inner, TunedXGBRegressor):
-        # As each fold would, at the cost of a fit of a few trees.
-        X = check_array(X, dtype=float, ensure_all_finite="allow-nan")
-    return inner, X
+class Encoded(NamedTuple):
+    """A regressor without its encoder, features, and the columns that the encoder makes of them."""
+
+    encoder: BaseEstimator | None
+    regressor: BaseEstimator
+    X: pd.DataFrame | np.ndarray
+    columns: pd.DataFrame | np.ndarray
+
+    @classmethod
+    def once(cls, regressor, X):
+        """For all fits to these features."""
+        if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
+            encoder, regressor = (step for _, step in regressor.steps)
+            encoder = clone(encoder).fit(X)
+            return cls(encoder, regressor, X, encoder.transform(X))
+        return cls(None, regressor, X, X)
+
+    def for_folds(self):
+        """Columns that `held_out` takes."""
+        if isinstance(self.regressor, TunedXGBRegressor):
+            # As each fold would, at the cost of a fit of a few trees.
+            return check_array(self.columns, dtype=float, ensure_all_finite="allow-nan")
+        return self.columns
+
+    def fitted(self, z, weights, rows):
+        """The regressor behind its encoder, fitted to some groups."""
+        inner = fit_regressor(clone(self.regressor), self.columns, z, weights, rows)
+        if self.encoder is None:
+            return inner
+        return Pipeline([(ENCODER, self.encoder), ("regressor", inner)])
 
 
 def precision_weights(sigma2):

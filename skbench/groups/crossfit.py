@@ -13,14 +13,14 @@ from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named, check_same_index
-from skbench._columns import informative_columns
+from skbench._columns import informative_columns, nominal_columns
 from skbench._jobs import results
 from skbench._order import content_order, shuffled
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
 from skbench._types import AtLeastTwo, Count, RandomState, Table, checked
 from skbench._warnings import warn
-from skbench.groups._regressors import encoded_once, held_out
+from skbench.groups._regressors import held_out
 
 
 @checked
@@ -172,13 +172,13 @@ def as_splitter(cv, random_state, ties=()):
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
 
 
-def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
+def cross_fit(encoded, z, weights, splitter, groups, n_jobs=None):
     """Out-of-fold predictions, and numbers of the folds, of shape (n_repeats, n_groups)."""
-    splits = list(splits_of(splitter, X, z, groups))
+    splits = list(splits_of(splitter, encoded.X, z, groups))
     folds = _held_out_by(splits, len(z))
-    inner, columns = encoded_once(regressor, X)
+    columns = encoded.for_folds()
     calls = (
-        (number > 0, clone(inner), columns, z, weights, *split)
+        (number > 0, clone(encoded.regressor), columns, z, weights, *split)
         for number, split in enumerate(splits)
     )
     folded = results(_held_out, calls, len(splits), n_jobs)
@@ -190,7 +190,7 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     # A fold of one group is constant whatever the regressor.
     several = [values for values in predicted if len(values) > 1]
     if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
-        _warn_constant(X, groups)
+        _warn_constant(pd.DataFrame(encoded.X), groups)
     return prior_means, folds
 
 
@@ -231,7 +231,7 @@ _BAD_SPLITTER = (
 
 
 def _warn_constant(X, groups):
-    if informative_columns(pd.DataFrame(X), groups):
+    if informative_columns(X, groups, nominal_columns(X)):
         warn(
             "The regressor predicts one constant for all groups, so the features have no effect. "
             "With few groups, lower its minimum leaf size or its regularization. Pass "

@@ -24,7 +24,7 @@ from skbench.containers import UNLESS_SKEWED
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
-from skbench.groups._regressors import predictions, prepared_regressor
+from skbench.groups._regressors import Encoded, predictions, prepared_regressor
 from skbench.groups.crossfit import CrossFitKFold, as_splitter, cross_fit
 from skbench.groups.synthetic import fit_on_all, trees_as_published
 from skbench.stats import shrinkage
@@ -233,7 +233,8 @@ class EmpiricalBayes(GroupEstimator):
         regressor = prepared_regressor(self.regressor, X, whole, int(seed))
         # (3) Fit the regression on the other folds, predict the held-out fold; (5) so every fold.
         folding = splitter, groups, self.n_jobs
-        self._prior_means, folds = cross_fit(regressor, X, self.z_, None, *folding)
+        encoded = Encoded.once(regressor, X)
+        self._prior_means, folds = cross_fit(encoded, self.z_, None, *folding)
         # (3) Prior variance and kurtosis from the residuals of held-out groups.
         self._prior_variances, self._kurtoses = self._moments_of(self._prior_means, folds)
         if self.interval == "fab":
@@ -251,7 +252,7 @@ class EmpiricalBayes(GroupEstimator):
         # (4) The weight of the direct estimate in the posterior mean.
         w = shrinkage.shrinkage_factor(self._prior_variances, self.sigma2_)
         self.shrinkage_factor_ = w.mean(axis=0)
-        self.regressor_ = fit_on_all(regressor, X, self.z_, None)
+        self.regressor_ = fit_on_all(encoded, self.z_, None)
         warn_of_degenerate_cases(self.z_, self.sigma2_, self._prior_variances, self.prior_variance)
 
     def _moments_of(self, prior_means, folds):

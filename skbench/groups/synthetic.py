@@ -15,7 +15,7 @@ from skbench._random import as_generator
 from skbench._types import Estimator, Jobs, NonNegative, RandomState, checked
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import (
-    fit_regressor,
+    Encoded,
     precision_weights,
     predictions,
     prepared_regressor,
@@ -141,11 +141,12 @@ class SyntheticRegression(GroupEstimator):
         regressor = self._unfitted_regressor(X, groups, int(seed))
         weights = precision_weights(self.sigma2_) if self._weighted else None
         splitter = as_splitter(2, int(fold_seed), (self.sigma2_, self.n_))
-        prior_means, _ = cross_fit(regressor, X, self.z_, weights, splitter, groups, self.n_jobs)
+        encoded = Encoded.once(regressor, X)
+        prior_means, _ = cross_fit(encoded, self.z_, weights, splitter, groups, self.n_jobs)
         residuals = self.z_ - prior_means[0]
         self.prior_variance_ = robust_eb.prior_moments(residuals, self.sigma2_).prior_variance
         self._n_independent = self._n_units(groups)
-        self.regressor_ = fit_on_all(regressor, X, self.z_, weights)
+        self.regressor_ = fit_on_all(encoded, self.z_, weights)
         self.prior_mean_ = self._value(X, None, None, None)
 
     def _unfitted_regressor(self, X, groups, seed):
@@ -197,7 +198,7 @@ def trees_as_published(task, random_state):
     )
 
 
-def fit_on_all(regressor, X, z, weights):
+def fit_on_all(encoded, z, weights):
     """Fit on all rows, in an order that depends on their content only."""
-    rows = shuffled(content_order(X, z, [weights]))
-    return fit_regressor(regressor, X, z, weights, rows)
+    rows = shuffled(content_order(encoded.X, z, [weights]))
+    return encoded.fitted(z, weights, rows)

@@ -25,6 +25,7 @@ from skbench import (
     make_items,
     summarize_items,
 )
+from skbench.groups._regressors import Encoded
 from skbench.groups.crossfit import as_splitter, cross_fit
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -249,13 +250,13 @@ class Memory(RegressorMixin, BaseEstimator):
 )
 @pytest.mark.filterwarnings("ignore:The regressor predicts one constant")
 def test_no_group_is_predicted_by_a_regressor_that_saw_it(splitter):
-    prior_means, _ = cross_fit(Memory(), X, Z, None, splitter, TOPICS)
+    prior_means, _ = cross_fit(Encoded.once(Memory(), X), Z, None, splitter, TOPICS)
     assert prior_means.sum() == 0
 
 
 def test_against_a_loop():
     splitter = GroupKFold(4)
-    prior_means, folds = cross_fit(LinearRegression(), X, Z, None, splitter, TOPICS)
+    prior_means, folds = cross_fit(Encoded.once(LinearRegression(), X), Z, None, splitter, TOPICS)
     for number, (train, test) in enumerate(splitter.split(X, Z, TOPICS)):
         expected = LinearRegression().fit(X[train], Z[train]).predict(X[test])
         np.testing.assert_allclose(prior_means[0, test], expected)
@@ -286,15 +287,16 @@ def test_pairs_of_topics_left_out_are_averaged():
 )
 def test_refuses_splitters_that_leave_groups_out_or_fit_on_them(splitter):
     with pytest.raises(ValueError):
-        cross_fit(LinearRegression(), X, Z, None, as_splitter(splitter, 0), None)
+        cross_fit(Encoded.once(LinearRegression(), X), Z, None, as_splitter(splitter, 0), None)
 
 
 def test_folds_of_one_group_are_no_constant_predictions():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cross_fit(Ridge(), X, Z, None, KFold(len(Z)), None)
+        cross_fit(Encoded.once(Ridge(), X), Z, None, KFold(len(Z)), None)
 
 
 def test_constant_predictions_are_said():
+    constant = DummyRegressor(strategy="constant", constant=1.0)
     with pytest.warns(UserWarning, match="predicts one constant for all groups"):
-        cross_fit(DummyRegressor(strategy="constant", constant=1.0), X, Z, None, KFold(2), None)
+        cross_fit(Encoded.once(constant, X), Z, None, KFold(2), None)

@@ -1,5 +1,7 @@
 """Estimates of groups: the default from item rows, empirical Bayes next to its own fits."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
@@ -39,12 +41,22 @@ def four_times_the_models(shapes):
 def empirical_bayes(shapes):
     """`fit`, `estimate` and intervals of a ridge regression, next to its fits in a plain loop."""
     for n_groups in shapes:
-        rng = np.random.default_rng(0)
+        rng, topic = np.random.default_rng(0), np.arange(n_groups) % 50
         X, sigma2 = rng.normal(size=(n_groups, 20)), rng.uniform(0.005, 0.02, n_groups)
         z = 0.5 + 0.05 * (X[:, 0] + rng.normal(size=n_groups)) + rng.normal(0, np.sqrt(sigma2))
 
-        def loop(X=X, z=z):
-            for train, test in CrossFitKFold(random_state=0).split(X, z):
+        names = (
+            pd.DataFrame(X)
+            .add_prefix("x")
+            .assign(
+                model=[f"model {number // 50}" for number in range(n_groups)],
+                topic=[f"topic {number}" for number in topic],
+            )
+        )
+        encoded = np.column_stack([pd.get_dummies(names["model"], dtype=float), X])
+
+        def loop(X=X, z=z, groups=None):
+            for train, test in CrossFitKFold(random_state=0).split(X, z, groups):
                 clone(Ridge()).fit(X[train], z[train]).predict(X[test])
             clone(Ridge()).fit(X, z)
 
@@ -56,6 +68,12 @@ def empirical_bayes(shapes):
         }
         for name, call in calls.items():
             yield Cost(f"{name}, {n_groups} groups", n_groups, call, loop, 1.3)
+
+        def named(data=(names, z, sigma2), topic=topic):
+            EmpiricalBayes(Ridge(), random_state=0).fit(*data, groups=topic)
+
+        bare = partial(loop, encoded, z, topic)
+        yield Cost(f"fit with names, {n_groups} groups", n_groups, named, bare, 1.3)
 
 
 PATHS = {

@@ -78,7 +78,8 @@ def chain_rule_of_groups(shapes):
                 return loop(*rows)
 
             name = f"{kind}, {n_groups}"
-            yield Cost(f"estimate: {name}", n_groups, lambda f=fitted: f().estimate(), bare, _BAR)
+            # Intervals that the loop does not have: what they buy is in the guide, so no bar.
+            yield Cost(f"estimate: {name}", n_groups, lambda f=fitted: f().estimate(), bare)
             yield Cost(f"summary_: {name}", n_groups, lambda f=fitted: f().summary_, bare, _BAR)
 
 

@@ -55,5 +55,5 @@ def workers(shapes):
 
 workers.clock = time.perf_counter
 
-PATHS = {workers: [(study, 12), (study, 60), (study, 200), (risk, 2), (risk, 20)]}
-SMALL = {workers: [(study, 12)]}
+PATHS = {workers: [(study, 12), (study, 60), (risk, 2), (risk, 20)]}
+SMALL = {workers: [(study, 6)]}

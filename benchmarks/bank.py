@@ -5,7 +5,6 @@
     python benchmarks/bank.py bounds     # per topic: least coverage of intervals that are right
     python benchmarks/bank.py whole      # whole benchmarks from 50 items, seven matrices
     python benchmarks/bank.py choose     # items chosen along predicted easiness
-    python benchmarks/bank.py cost       # seconds and memory, by size
     python benchmarks/bank.py whole --quick
 
 Errors are mean squared errors relative to the mean of the items asked, on the same draws; the truth
@@ -24,11 +23,6 @@ or ../shared/data.
 import argparse
 import os
 import re
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 import warnings
 from itertools import product
 from pathlib import Path
@@ -406,74 +400,6 @@ def bound(bank, n_asked, rng, n_steps=1500):
     return least / np.mean(at_random)
 
 
-def cost_table(options):
-    """Seconds of processor time of the steps, and the peak of memory, by size."""
-    for n_items, n_models in ((3000, 28), (12000, 28), (12000, 400)):
-        rng = np.random.default_rng(0)
-        scores = simulated(n_items, n_models, rng)
-        topics = np.repeat([f"t{t:02d}" for t in range(90)], n_items // 90 + 1)[:n_items]
-        items = np.arange(n_items)
-        rows = long_form(scores[:, 1:], items, topics, [f"m{j}" for j in range(1, n_models)])
-        start = time.process_time()
-        bank = ItemBank().fit(rows)
-        fitted = time.process_time()
-        asked = rng.permutation(n_items)[:900]
-        unit_level(bank, items[asked], topics[asked], scores[asked, 0], "model")
-        ended = time.process_time()
-        print(
-            f"{n_items} items x {n_models} models: bank {fitted - start:.2f} s, "
-            f"900 asked {ended - fitted:.2f} s, peak {peak():.0f} MB",
-            flush=True,
-        )
-    X = pd.DataFrame({"topic": topics[asked], "item": items[asked]})
-    X = pd.concat([X.assign(model=f"new {j}") for j in range(20)])
-    y = np.concatenate([scores[asked, j] for j in range(20)])
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        UnitLevelModel(bank).fit(X, y).estimate()
-    print(f"20 new models: {time.process_time() - start:.2f} s")
-    for n_items, n_models in (
-        (10_000, 100),
-        (31_600, 316),
-        *(() if options.quick else ((100_000, 1000),)),
-    ):
-        from_parquet(n_items, n_models)
-
-
-def simulated(n_items, n_models, rng):
-    easiness = rng.normal(0, 1.5, n_items).astype(np.float32)
-    ability = rng.normal(0, 1, n_models).astype(np.float32)
-    chance = 1 / (1 + np.exp(-easiness[:, None] - ability))
-    return (rng.random((n_items, n_models), dtype=np.float32) < chance).astype(float)
-
-
-def from_parquet(n_items, n_models):
-    """A bank from a folder of Parquet files, one per model, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        rng = np.random.default_rng(0)
-        easiness = rng.normal(0, 1.5, n_items)
-        items = pd.DataFrame({"topic": [f"t{i % 50}" for i in range(n_items)]})
-        items["item"] = [f"item {i}" for i in range(n_items)]
-        for j in range(n_models):
-            score = rng.random(n_items) < expit(easiness + rng.normal())
-            part = items.assign(model=f"model {j}", score=score.astype(np.int8))
-            part.to_parquet(Path(folder) / f"{j}.parquet", index=False)
-        code = (
-            "import time; from skbench import ItemBank; t = time.process_time();"
-            f"ItemBank(random_state=0).fit({folder!r});"
-            "told = open('/proc/self/status').read();"
-            "peak = int(told.split('VmHWM:')[1].split()[0]) / 1024;"
-            f"print('{n_items} items x {n_models} models from Parquet:',"
-            "f'{time.process_time() - t:.1f} s, peak {peak:.0f} MB')"
-        )
-        subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     tables = {
@@ -481,7 +407,6 @@ def main():
         "bounds": bounds_table,
         "whole": whole_table,
         "choose": choose_table,
-        "cost": cost_table,
     }
     parser.add_argument("part", choices=list(tables))
     parser.add_argument("--quick", action="store_true")

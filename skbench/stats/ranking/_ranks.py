@@ -41,19 +41,22 @@ def ranks(values, ties="average"):
     """
     if ties not in _TIES:
         raise ValueError(f"ties must be one of {_TIES}, got {ties!r}.")
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values, dtype=float, order="C")
     order = np.argsort(-values, axis=-1)  # nan last
     descending = np.take_along_axis(values, order, axis=-1)
     place = np.arange(1.0, values.shape[-1] + 1)
     higher = descending[..., :-1]
     tolerance = np.where(np.isfinite(higher), ROUNDING * np.abs(higher), 0)
     changes = ~(descending[..., 1:] >= higher - tolerance)
-    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    sorted_ranks = np.broadcast_to(place, values.shape).copy()
+    tied = ~changes.all(axis=-1)
+    changes = changes[tied]
+    edge = np.ones((len(changes), 1), dtype=bool)
     first = np.where(np.concatenate([edge, changes], axis=-1), place, 0)
     last = np.where(np.concatenate([changes, edge], axis=-1), place, np.inf)
     best = np.maximum.accumulate(first, axis=-1)
     worst = np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1]
-    sorted_ranks = {"best": best, "worst": worst, "average": (best + worst) / 2}[ties]
+    sorted_ranks[tied] = {"best": best, "worst": worst, "average": (best + worst) / 2}[ties]
     result = np.empty_like(values)
     np.put_along_axis(result, order, sorted_ranks, axis=-1)
     result[np.isnan(values)] = np.nan

@@ -35,7 +35,7 @@ class GridPosterior:
             for own, prior in zip(blocks, map(priors.of, blocks), strict=True)
         ]
         self._points = [row for g in grids for row in zip(g.a, g.b, g.weight, strict=True)]
-        self._n_sizes = [g.n_sizes for g in grids for _ in g.a]
+        self._laws = [law for grid in grids for law in grid.laws()]
         self.accuracy = np.concatenate(
             [posterior_accuracy(k[own], n[own], g) for own, g in zip(blocks, grids, strict=True)]
         )
@@ -51,9 +51,8 @@ class GridPosterior:
     def draws(self, start, size, rng):
         """Draws `start` to ``start + size`` of the accuracies, (size, n_models, n_tasks)."""
         values = np.empty((size,) + self._k.shape)
-        for i, points in enumerate(self._points):
-            known = self._k[i], self._n[i], *points
-            values[:, i] = draw_accuracies(*known, size, rng, self._n_sizes[i])
+        for i, law in enumerate(self._laws):
+            values[:, i] = draw_accuracies(self._k[i], self._n[i], law, size, rng)
         return values
 
     def means(self, shares, size, rng, new):
@@ -65,11 +64,9 @@ class GridPosterior:
         if np.any((variance @ shares**2) ** 2 < _MANY_TASKS * (variance**2 @ shares**4)):
             return None
         values = np.empty((size, len(self._k), shares.shape[1]))
-        for i, points in enumerate(self._points):
-            known = self._k[i], self._n[i], shares, *points
-            values[:, i], skewness = draw_means(
-                *known, size, rng, self._n_sizes[i], new / self._n[i]
-            )
+        for i, law in enumerate(self._laws):
+            known = self._k[i], self._n[i], shares, law
+            values[:, i], skewness = draw_means(*known, size, rng, new / self._n[i])
             if not np.mean(skewness**2) < _SKEWNESS**2:
                 return None
         return values

@@ -26,54 +26,74 @@ def betas(a, b, rng):
     return draws
 
 
-def between_the_points(a, b, weight, n_draws, rng, n_sizes):
-    """Draws of (a, b) from the log-linear interpolation of the grid's weights."""
-    a, b, weight = (x.reshape(n_sizes, -1) for x in (a, b, weight))
-    u = np.log(a[:, 0] + b[:, 0])
-    with np.errstate(divide="ignore"):
-        t = np.log(a) - np.log(b)
-    rows, part = log_linear_quantiles(weight.sum(axis=1)[None], 0, rng.random(n_draws))
-    level = rng.random(n_draws)
-    # At the same level of the rows on either side.
-    both = np.append(rows, rows + 1)
-    cell, share = log_linear_quantiles(weight, both, np.tile(level, 2))
-    cell += both * t.shape[1]
-    sides = (1 - share) * t.ravel().take(cell) + share * t.ravel().take(cell + 1)
-    sides = sides.reshape(2, -1)
-    size = np.exp((1 - part) * u[rows] + part * u[rows + 1])
-    t = (1 - part) * sides[0] + part * sides[1]
-    return size * expit(t), size * expit(-t)
+class CountLaw:
+    """A law of (a, b) on a grid: the log-linear interpolation of its weights, or its points."""
+
+    def __init__(self, a, b, weight, n_sizes=1):
+        if n_sizes == 1:
+            self._points, self._cumulative = (a, b), np.cumsum(weight)
+            return
+        self._points = None
+        a, b, weight = (x.reshape(n_sizes, -1) for x in (a, b, weight))
+        self._u = np.log(a[:, 0] + b[:, 0])
+        with np.errstate(divide="ignore"):
+            self._t = np.log(a) - np.log(b)
+        self._sizes, self._rows = LogLinear(weight.sum(axis=1)[None]), LogLinear(weight)
+
+    def draws(self, n_draws, rng):
+        """Draws of (a, b)."""
+        if self._points is not None:
+            level = self._cumulative[-1] * rng.random(n_draws)
+            point = np.searchsorted(self._cumulative, level, side="right")
+            return tuple(x[point] for x in self._points)
+        u, t = self._u, self._t
+        rows, part = self._sizes.quantiles(0, rng.random(n_draws))
+        level = rng.random(n_draws)
+        # At the same level of the rows on either side.
+        both = np.append(rows, rows + 1)
+        cell, share = self._rows.quantiles(both, np.tile(level, 2))
+        cell += both * t.shape[1]
+        sides = (1 - share) * t.ravel().take(cell) + share * t.ravel().take(cell + 1)
+        sides = sides.reshape(2, -1)
+        size = np.exp((1 - part) * u[rows] + part * u[rows + 1])
+        t = (1 - part) * sides[0] + part * sides[1]
+        return size * expit(t), size * expit(-t)
 
 
-def log_linear_quantiles(density, row, level):
-    """Cells between equally spaced points of rows, and places in them, at levels of their laws."""
-    left, right = density[:, :-1], density[:, 1:]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope = np.log(right) - np.log(left)
-        # (exp(slope) - 1) / slope, 1 where the density is level, 0 where it is cut off.
-        mass = np.where(np.abs(slope) < _LEVEL, (left + right) / 2, (right - left) / slope)
-        mass = np.where(np.isfinite(slope), mass, 0.0)
-        cumulative = np.pad(np.cumsum(mass, axis=1), [(0, 0), (1, 0)])
-        cumulative /= cumulative[:, -1:]
-        cell = _cells(cumulative, row, level)
-        at = cell + row * slope.shape[1]
-        before = cumulative[:, :-1].ravel().take(at)
-        share = (level - before) / (cumulative[:, 1:].ravel().take(at) - before)
-        share = np.clip(share, 0, 1)
-        tilt = slope.ravel().take(at)
-        place = np.log1p(share * np.expm1(tilt)) / tilt
-    return cell, np.where(np.abs(tilt) < _LEVEL, share, np.clip(place, 0, 1))
+class LogLinear:
+    """Laws whose log densities are linear between equally spaced points, one per row."""
 
+    def __init__(self, density):
+        left, right = density[:, :-1], density[:, 1:]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            self._slope = slope = np.log(right) - np.log(left)
+            # (exp(slope) - 1) / slope, 1 where the density is level, 0 where it is cut off.
+            mass = np.where(np.abs(slope) < _LEVEL, (left + right) / 2, (right - left) / slope)
+            mass = np.where(np.isfinite(slope), mass, 0.0)
+            self._cumulative = np.pad(np.cumsum(mass, axis=1), [(0, 0), (1, 0)])
+            self._cumulative /= self._cumulative[:, -1:]
+        steps, ends = np.arange(_STEPS) / _STEPS, self._cumulative[:, 1:]
+        self._table = np.stack([np.searchsorted(own, steps, "right") for own in ends])
 
-def _cells(cumulative, row, level):
-    """The cell of each level in its row, searched from where a table of equal steps says."""
-    ends = cumulative[:, 1:]
-    table = np.stack([np.searchsorted(own, np.arange(_STEPS) / _STEPS, "right") for own in ends])
-    cell = table.ravel().take(row * _STEPS + (level * _STEPS).astype(int))
-    start, last, ends = row * ends.shape[1], ends.shape[1] - 1, ends.ravel()
-    early = np.arange(level.size)
-    while early.size:
-        here = cell[early]
-        early = early[(ends.take((start + cell)[early]) <= level[early]) & (here < last)]
-        cell[early] += 1
-    return np.minimum(cell, last)
+    def quantiles(self, row, level):
+        """Cells between the points of these rows, and places in them, at levels of their laws."""
+        slope, cell = self._slope, self._cells(row, level)
+        at, start = cell + row * slope.shape[1], cell + row * self._cumulative.shape[1]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            before = self._cumulative.ravel().take(start)
+            share = (level - before) / (self._cumulative.ravel().take(start + 1) - before)
+            share = np.clip(share, 0, 1)
+            tilt = slope.ravel().take(at)
+            place = np.log1p(share * np.expm1(tilt)) / tilt
+        return cell, np.where(np.abs(tilt) < _LEVEL, share, np.clip(place, 0, 1))
+
+    def _cells(self, row, level):
+        """The cell of each level, searched from where a table of equal steps says."""
+        cell = self._table.ravel().take(row * _STEPS + (level * _STEPS).astype(int))
+        last, ends = self._slope.shape[1] - 1, self._cumulative.ravel()
+        start, early = 1 + row * self._cumulative.shape[1], np.arange(level.size)
+        while early.size:
+            here = cell[early]
+            early = early[(ends.take((start + cell)[early]) <= level[early]) & (here < last)]
+            cell[early] += 1
+        return np.minimum(cell, last)

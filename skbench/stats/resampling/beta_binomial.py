@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.special import expit
 
-from skbench.stats.resampling._beta_draws import betas, between_the_points
+from skbench.stats.resampling._beta_draws import CountLaw, betas
 from skbench.stats.resampling._rising import MarginalLikelihood
 
 _CUT = 30.0  # nats below the peak where the grid ends: exp(-30) = 1e-13
@@ -34,6 +34,11 @@ class PosteriorGrid(NamedTuple):
     edge_mass: np.ndarray
     error: np.ndarray
     n_sizes: int = 1
+
+    def laws(self):
+        """The law of (a, b) of each model, ready for draws."""
+        rows = zip(self.a, self.b, self.weight, strict=True)
+        return [CountLaw(*row, self.n_sizes) for row in rows]
 
 
 def log_marginal_likelihood(k, n, a, b):
@@ -167,21 +172,19 @@ def posterior_accuracy(k, n, grid):
     )
 
 
-def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
+def draw_accuracies(k, n, law, n_draws, rng):
     """Independent draws of the accuracies of one model from their posterior.
 
     Parameters
     ----------
     k, n : ndarray of shape (n_tasks,)
         Right answers and items of the model.
-    a, b, weight : ndarray of shape (n_points,)
-        The model's row of a `PosteriorGrid`.
+    law : object
+        The model's of ``PosteriorGrid.laws()``.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
         Source of randomness.
-    n_sizes : int, default=1
-        That of the `PosteriorGrid`; 1 draws from the points alone.
 
     Returns
     -------
@@ -195,12 +198,13 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
 
     Examples
     --------
-    >>> rng, one = np.random.default_rng(0), np.ones(1)
-    >>> draws = draw_accuracies(np.array([7.0]), np.array([10.0]), one, one, one, 10_000, rng)
+    >>> rng, one = np.random.default_rng(0), np.ones((1, 1))
+    >>> [law] = PosteriorGrid(one, one, one, *np.zeros((3, 1))).laws()
+    >>> draws = draw_accuracies(np.array([7.0]), np.array([10.0]), law, 10_000, rng)
     >>> float(draws.mean().round(2))
     0.67
     """
-    a, b = _drawn_counts(a, b, weight, n_draws, rng, n_sizes)
+    a, b = law.draws(n_draws, rng)
     accuracies = np.empty((n_draws, len(k)))
     step = max(1, _CELLS // len(k))
     for some in (slice(start, start + step) for start in range(0, n_draws, step)):
@@ -209,12 +213,12 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
     return accuracies
 
 
-def draw_means(k, n, shares, a, b, weight, n_draws, rng, n_sizes=1, new=0.0):
+def draw_means(k, n, shares, law, n_draws, rng, new=0.0):
     """Draws of weighted means of the accuracies of one model, without those of single tasks.
 
     Parameters
     ----------
-    k, n, a, b, weight, n_draws, rng, n_sizes
+    k, n, law, n_draws, rng
         As in `draw_accuracies`.
     shares : ndarray of shape (n_tasks, n_means)
         Weights of the tasks in each mean. No task is in two of them.
@@ -234,13 +238,14 @@ def draw_means(k, n, shares, a, b, weight, n_draws, rng, n_sizes=1, new=0.0):
 
     Examples
     --------
-    >>> k, n, one = np.full(100, 7.0), np.full(100, 10.0), np.ones(1)
+    >>> k, n, one = np.full(100, 7.0), np.full(100, 10.0), np.ones((1, 1))
     >>> shares, rng = np.full((100, 1), 0.01), np.random.default_rng(0)
-    >>> draws, skewness = draw_means(k, n, shares, one, one, one, 10_000, rng)
+    >>> [law] = PosteriorGrid(one, one, one, *np.zeros((3, 1))).laws()
+    >>> draws, skewness = draw_means(k, n, shares, law, 10_000, rng)
     >>> float(draws.mean().round(2)), float(draws.std().round(3)), float(skewness[0, 0].round(2))
     (0.67, 0.013, -0.04)
     """
-    a, b = _drawn_counts(a, b, weight, n_draws, rng, n_sizes)
+    a, b = law.draws(n_draws, rng)
     size = np.log(a + b)
     # Cubic in a / (a + b) at any size, and smooth in its logarithm: a few points tell them all.
     points = np.linspace(size.min() - 0.1, size.max() + 0.1, int(np.ptp(size) / 0.2) + 12)
@@ -260,15 +265,6 @@ def _moments(k, n, shares, size, a, new):
     variance = mean * (1 - mean) * more / (size + n + 1)
     third = variance * (1 - 2 * mean) * (1 + more) / (size + n + 2)
     return np.stack([mean @ shares, variance @ shares**2, third @ shares**3], axis=1)
-
-
-def _drawn_counts(a, b, weight, n_draws, rng, n_sizes):
-    """Draws of (a, b), between the points where these are rows of equal sizes."""
-    if n_sizes > 1:
-        return between_the_points(a, b, weight, n_draws, rng, n_sizes)
-    cumulative = np.cumsum(weight)
-    point = np.searchsorted(cumulative, cumulative[-1] * rng.random(n_draws), side="right")
-    return a[point], b[point]
 
 
 def _log_density(log_likelihood, log_prior, u, t):

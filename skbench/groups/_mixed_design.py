@@ -26,18 +26,18 @@ class MixedDesign:
         self._learned_kernels(estimator.kernels, X)
         correlation = estimator.sampling_.correlation_of(self._named_models.names)
         own_share, self._shared = shared_factors(correlation)
-        model, n_models = self._named_models.codes, len(self.models.names)
-        columns = np.equal.outer(self.models.codes, np.arange(n_models))
-        batches = [columns, *self._factors(X, self.models.codes)]
-        numbers = [np.full(batch.shape[1], number) for number, batch in enumerate(batches)]
-        self._order = np.lexsort((model, self.topics.codes))
+        self._order = np.lexsort((self._named_models.codes, self.topics.codes))
+        model = self._named_models.codes[self._order]
+        own, common, batch = _columns(self._factors(X), len(X))
         self.effects = mixed.Design(
             self.topics.codes[self._order],
-            n_models > 1 and len(self.topics.names) < len(X),
-            np.concatenate(batches, axis=1)[self._order].astype(float),
-            np.concatenate(numbers),
-            self._shared[model[self._order]],
-            own_share[model[self._order]],
+            len(self.models.names) > 1 and len(self.topics.names) < len(X),
+            self.models.codes[self._order],
+            own[self._order],
+            common[self._order],
+            batch,
+            self._shared[model],
+            own_share[model],
         )
 
     def _check(self, estimator, groups):
@@ -73,9 +73,9 @@ class MixedDesign:
         self._table = FeatureTable(X, list(columns))
         self._kernels = FeatureKernels(self._table.numbers(X), len(self.models.names))
 
-    def _factors(self, X, model):
+    def _factors(self, X):
         """Columns of the kernels for some rows; none where there are no features."""
-        return self._kernels.factors(self._table.numbers(X), model)
+        return self._kernels.factors(self._table.numbers(X))
 
     def sorted(self, *columns):
         """Values of the groups in the order of `effects`."""
@@ -92,17 +92,24 @@ class MixedDesign:
         return found
 
     def of_new(self, X):
-        """Coefficients, topics, factors of errors, new models and unseen kernels of new rows."""
+        """Rows of new groups, and how much of each kernel no coefficient stands for."""
         model, topic = self.models.positions(X), self.topics.positions(X)
-        new, n_models = model < 0, len(self.models.names)
-        own = np.where(new[:, None], 1 / n_models, np.equal.outer(model, np.arange(n_models)))
-        factors = self._factors(X, model)
-        named = self._named_models.positions(X)
+        named, factors = self._named_models.positions(X), self._factors(X)
         shared = np.where((named < 0)[:, None], 0, self._shared[named])
+        own, common, _ = _columns(factors, len(X))
+        own[model < 0, 1:] = 0
         # What the columns of the smooth kernel leave, and a new model's own slopes.
         unseen = np.zeros((len(X), len(factors)))
         if factors:
             unseen[:, 0] = np.maximum(0, 1 - np.sum(factors[0] ** 2, axis=1))
         if len(factors) == 3:
-            unseen[:, 2] = new * np.sum(factors[1] ** 2, axis=1)
-        return np.concatenate([own, *factors], axis=1), topic, shared, new, unseen
+            unseen[:, 2] = (model < 0) * np.sum(factors[1] ** 2, axis=1)
+        return mixed.Rows(topic, shared, model, own, common), unseen
+
+
+def _columns(factors, n_rows):
+    """Columns of each model's own, common ones, and the batch of each; as in `mixed.Design`."""
+    own, common = [np.ones((n_rows, 1)), *factors[2:]], factors[:2] or [np.empty((n_rows, 0))]
+    sizes = [part.shape[1] for part in own + common]
+    batch = np.repeat([0, 3][: len(own)] + [1, 2][: len(common)], sizes)
+    return np.concatenate(own, axis=1), np.concatenate(common, axis=1), batch

@@ -233,7 +233,7 @@ class MixedModel(GroupEstimator):
         self.topic_variance_, self.interaction_variance_, self.alike_variance_ = variances[:3]
         self.kernel_variances_ = variances[4:]
         self.models_, self.topics_ = design.models.names, design.topics.names
-        effects = center + scale * found.solution.coefficients()[: len(self.models_)]
+        effects = center + scale * found.solution.model_effects
         self.model_effects_ = pd.Series(effects, index=self.models_)
         self.outlier_share_ = found.outliers.share
         self.outlier_probability_ = design.unsorted(found.outliers.group)

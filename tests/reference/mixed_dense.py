@@ -3,13 +3,21 @@
 import numpy as np
 
 
+def coefficient_columns(design):
+    """The columns of all coefficients: of each model, then the common ones."""
+    of_model = np.eye(design.n_models)[design.model]
+    own = (of_model[:, :, None] * design.own[:, None, :]).reshape(len(of_model), -1)
+    return np.hstack([own, design.common])
+
+
 class DenseSolution:
     """Everything that `skbench.stats.mixed` has, from the same arguments as its `Solution`."""
 
     def __init__(self, design, variances, weights, sites, noise_scale):
         topic = design.topic
         same = np.equal.outer(topic, topic).astype(float)
-        Z = [design.Z[:, design.batch == b] for b in range(design.batch.max() + 1)]
+        Z = coefficient_columns(design)
+        Z = [Z[:, design.batches == b] for b in range(design.batch.max() + 1)]
         self.kernels = [
             same / weights.topic[topic],
             np.diag(1 / weights.group),

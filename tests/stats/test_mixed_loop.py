@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from reference.mixed_chain import posterior_moments
-from reference.mixed_dense import DenseSolution
+from reference.mixed_dense import DenseSolution, coefficient_columns
 from scipy.special import expit
 
 from skbench.stats import mixed
@@ -36,14 +36,19 @@ def designed(model, topic, correlation=None, features=None):
     own_share, shared = np.ones(n_models), np.zeros((n_models, 0))
     if correlation is not None:
         own_share, shared = shared_factors(np.array(correlation))
-    batches = [np.eye(n_models)[model]]
+    common, within = [np.ones((len(model), 0))], []
     if features is not None:
-        batches += FeatureKernels(np.array(features), n_models).factors(np.array(features), model)
-    batch = np.concatenate([np.full(x.shape[1], number) for number, x in enumerate(batches)])
+        features = np.array(features)
+        factors = FeatureKernels(features, n_models).factors(features)
+        common, within = factors[:2], factors[2:]
+    parts = [np.ones((len(model), 1)), *within], common
+    own, common = (np.concatenate(part, axis=1) for part in parts)
+    sizes = [x.shape[1] for part in parts for x in part]
+    batch = np.repeat([0, 3][: 1 + len(within)] + [1, 2][: len(parts[1])], sizes)
     order = np.lexsort((model, topic))
-    Z = np.concatenate(batches, axis=1)[order]
-    parts = shared[model[order]], own_share[model[order]]
-    return mixed.Design(topic[order], n_models > 1, Z, batch, *parts), order
+    rows = model[order], own[order], common[order], batch
+    errors = shared[model[order]], own_share[model[order]]
+    return mixed.Design(topic[order], n_models > 1, *rows, *errors), order
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -110,7 +115,8 @@ def case(request):
     design, _ = designed(model, topic, correlation, features)
     G = len(design.topic)
     sigma2 = rng.uniform(0.05, 0.5, G)
-    effects = rng.normal(size=9)[design.topic % 9] + design.Z @ rng.normal(size=len(design.batch))
+    effects = rng.normal(size=9)[design.topic % 9]
+    effects = effects + coefficient_columns(design) @ rng.normal(size=len(design.batches))
     z = effects + rng.normal(0, 0.7, G) + rng.normal(0, np.sqrt(sigma2))
     likelihood = mixed.Scores(z, sigma2, design.own_share)
     fit = mixed.fit_mixed(likelihood, design, tolerance=1e-9)
@@ -123,7 +129,7 @@ def test_solution_against_explicit_matrices(case):
     fit, dense = case
     fast, design, variances = fit.solution, fit.solution.design, fit.solution.variances
     values = np.random.default_rng(0).normal(size=(len(design.topic), 3))
-    assert_allclose(fast.times(values), dense.P @ values, rtol=1e-9, atol=1e-11)
+    assert_allclose(fast.solved(values)[0], dense.P @ values, rtol=1e-9, atol=1e-11)
     assert_allclose(fast.alpha, dense.alpha, rtol=1e-9, atol=1e-11)
     assert_allclose(fast.diagonal, np.diag(dense.P), rtol=1e-9)
     assert_allclose(fast.latent, dense.latent, rtol=1e-9, atol=1e-11)
@@ -169,9 +175,8 @@ def test_new_groups_against_explicit_matrices(case):
     fit, dense = case
     design, variances = fit.solution.design, fit.solution.variances
     none = np.zeros((len(design.topic), design.batch.max()))
-    prior = mixed.new_groups(
-        fit, design.Z, design.topic, design.shared, np.zeros(len(none), bool), none
-    )
+    rows = mixed.Rows(design.topic, design.shared, design.model, design.own, design.common)
+    prior = mixed.new_groups(fit, rows, none)
     K = dense.K - variances[OWN] * dense.kernels[OWN]
     mean = K @ dense.alpha
     variance = np.diag(K - K @ dense.P @ K)
@@ -179,9 +184,7 @@ def test_new_groups_against_explicit_matrices(case):
     assert_allclose(prior.variance[:12], np.tile(variance + variances[OWN], (12, 1)), rtol=1e-8)
     assert_allclose(prior.variance[12:], np.tile(variance + 2.5**2, (12, 1)), rtol=1e-8)
     assert_allclose(prior.share.sum(axis=0), 1)
-    known = mixed.new_groups(
-        fit, design.Z, design.topic * 0 - 1, design.shared, none[:, :0].any(1), none
-    )
+    known = mixed.new_groups(fit, rows._replace(topic=design.topic * 0 - 1), none)
     assert np.all(known.variance.min(axis=0) > variance)
 
 

@@ -21,10 +21,14 @@ class Design(NamedTuple):
         Codes from 0, ascending.
     has_topics : bool
         Whether the groups of a topic share an effect.
-    Z : ndarray of shape (n_groups, n_coefficients)
-        Columns of models and kernels.
-    batch : ndarray of int of shape (n_coefficients,)
-        0 for columns of models, then the number of the kernel.
+    model : ndarray of int of shape (n_groups,)
+        Codes from 0.
+    own : ndarray of shape (n_groups, n_own)
+        Columns whose coefficients each model has for itself; the first is 1.
+    common : ndarray of shape (n_groups, n_common)
+        Columns whose coefficients all models have in common.
+    batch : ndarray of int of shape (n_own + n_common,)
+        0 for effects of models, then the number of the kernel.
     shared : ndarray of shape (n_groups, n_factors)
         Factors of the errors on shared items.
     own_share : ndarray of shape (n_groups,)
@@ -33,7 +37,9 @@ class Design(NamedTuple):
 
     topic: np.ndarray
     has_topics: bool
-    Z: np.ndarray
+    model: np.ndarray
+    own: np.ndarray
+    common: np.ndarray
     batch: np.ndarray
     shared: np.ndarray
     own_share: np.ndarray
@@ -47,18 +53,47 @@ class Design(NamedTuple):
         """Columns of a topic that are effects: its own, then those of models that are alike."""
         return 1 + self.shared.shape[1]
 
-    def by_batch(self, values):
-        """Sums over the coefficients of models and of each kernel, on the last axis."""
-        return values @ np.equal.outer(self.batch, np.arange(1 + self.batch.max()))
+    @property
+    def n_models(self):
+        return int(self.model.max()) + 1
+
+    @property
+    def batches(self):
+        """Of all coefficients: `n_own` of the first model, of the second, ..., the common ones."""
+        n_own = self.own.shape[1]
+        return np.append(np.tile(self.batch[:n_own], self.n_models), self.batch[n_own:])
 
 
-def in_blocks(columns, topic, n_topics):
-    """Columns of groups as a sparse matrix with columns of its own for each topic."""
+class Rows(NamedTuple):
+    """Groups: their topic and columns of it, their model and columns of it, and common ones."""
+
+    topic: np.ndarray
+    of_topic: np.ndarray
+    model: np.ndarray
+    own: np.ndarray
+    common: np.ndarray
+
+    def products(self, of_topics, coefficients):
+        """Each column times its effect, side by side."""
+        of_models, of_all = np.split(coefficients, [len(coefficients) - self.common.shape[1]])
+        of_models = of_models.reshape(-1, self.own.shape[1])[self.model]
+        of_topics = of_topics.reshape(-1, self.of_topic.shape[1])[self.topic]
+        parts = self.of_topic * of_topics, self.own * of_models, self.common * of_all
+        return np.concatenate(parts, axis=1)
+
+
+def by_batch(values, batch):
+    """Sums over models and over each kernel, on the last axis."""
+    return values @ np.equal.outer(batch, np.arange(1 + batch.max()))
+
+
+def in_blocks(columns, block, n_blocks):
+    """Columns of groups as a sparse matrix with columns of its own for each topic, or model."""
     n_groups, n_columns = columns.shape
-    places = topic[:, None] * n_columns + np.arange(n_columns)
+    places = block[:, None] * n_columns + np.arange(n_columns)
     starts = np.arange(n_groups + 1) * n_columns
     return csr_array(
-        (columns.ravel(), places.ravel(), starts), shape=(n_groups, n_topics * n_columns)
+        (columns.ravel(), places.ravel(), starts), shape=(n_groups, n_blocks * n_columns)
     )
 
 
@@ -76,37 +111,100 @@ class Weights(NamedTuple):
     topic: np.ndarray
 
 
+class Covariances(NamedTuple):
+    """Of the effects, given the data.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_topics * n_columns, n_columns)
+        Of the effects of each topic.
+    crossed : ndarray of shape (n_topics * n_columns, n_coefficients)
+        Of these with the coefficients, times -1.
+    coefficients : ndarray of shape (n_coefficients, n_coefficients)
+    """
+
+    topics: np.ndarray
+    crossed: np.ndarray
+    coefficients: np.ndarray
+
+    def with_sums(self, part, rows):
+        """Of a part of the columns of each group's topic with the sum of all its effects."""
+        return self.of_topics(part, rows.of_topic, rows.topic) - self._crossed(part, rows)
+
+    def of_sums(self, rows):
+        """Variance of the sum of all effects of each group."""
+        found = self.with_sums(rows.of_topic, rows) - self._crossed(rows.of_topic, rows)
+        n_own, n_all = rows.own.shape[1], len(self.coefficients) - rows.common.shape[1]
+        models = np.arange(n_all // n_own)
+        of_models, of_all = self.coefficients[:n_all], self.coefficients[n_all:, n_all:]
+        of_own = of_models[:, :n_all].reshape(-1, n_own, len(models), n_own)[models, :, models]
+        own = in_blocks(rows.own, rows.model, len(models))
+        found += np.sum((own @ of_own.reshape(-1, n_own)) * rows.own, axis=1)
+        by_common = rows.common @ of_all + 2 * (own @ of_models[:, n_all:])
+        return found + np.sum(by_common * rows.common, axis=1)
+
+    def of_topics(self, part, other, topic):
+        """Of two parts of the columns of each group's topic."""
+        return np.sum((self._blocks(part, topic) @ self.topics) * other, axis=1)
+
+    def _blocks(self, part, topic):
+        return in_blocks(part, topic, len(self.topics) // part.shape[1])
+
+    def _crossed(self, part, rows):
+        n_all, n_own = self.crossed.shape[1] - rows.common.shape[1], rows.own.shape[1]
+        own = self.crossed[:, :n_all].reshape(-1, part.shape[1], n_all // n_own, n_own)
+        found = np.einsum("gi,gij,gj->g", part, own[rows.topic, :, rows.model], rows.own)
+        by_common = self._blocks(part, rows.topic) @ self.crossed[:, n_all:]
+        return found + np.sum(by_common * rows.common, axis=1)
+
+
 class Solution:
     """Posterior of all groups given their pseudo-observations."""
 
     # Their inverse covariance is P = V^-1 - V^-1 Z H^-1 Z' V^-1 with the blocks of topics
     # V = D + B B', both by Woodbury's identity. D is diagonal: the variances of the interaction
     # and of the pseudo-observation. B has columns for each topic, for models that are alike and
-    # for shared noise, Z those of models and kernels. M = I + B' D^-1 B, and alpha = P y.
+    # for shared noise, Z those of models and kernels. M = I + B' D^-1 B, and alpha = P y. The
+    # coefficients of Z have the posterior covariance H^-1, the effects of topics M^-1 more than
+    # what follows from these. No matrix of all groups and all coefficients is ever made.
 
     def __init__(self, design, variances, weights, sites, noise_scale):
         self.design, self.variances, self.weights = design, variances, weights
         self.sites, self.noise_scale = sites, noise_scale
         self.own_variance = variances[OWN] / weights.group
-        self.prior = variances[MODELS:][design.batch]
+        self.prior = variances[MODELS:][design.batches]
         topic = np.sqrt(variances[TOPIC] / weights.topic)[design.topic]
         alike = np.sqrt(variances[ALIKE]) * design.shared
-        self.columns = np.column_stack([topic, alike, noise_scale[:, None] * design.shared])
-        self.B = in_blocks(self.columns, design.topic, design.n_topics)
+        columns = np.column_stack([topic, alike, noise_scale[:, None] * design.shared])
+        self.rows = Rows(design.topic, columns, design.model, design.own, design.common)
+        self.B = in_blocks(columns, design.topic, design.n_topics)
+        self.Z = in_blocks(design.own, design.model, design.n_models)
         self.D_inverse = (sites.precision / (1 + sites.precision * self.own_variance))[:, None]
-        inner = self.by_topic(self.B.T @ (self.D_inverse * self.columns))
+        inner = self.by_topic(self.B.T @ (self.D_inverse * columns))
         self.M_inverse = np.linalg.inv(np.eye(inner.shape[1]) + inner)
-        self.own_within = self.B @ self.M_inverse.reshape(self.B.shape[1], -1)
-        self.BVZ = self._within(self.B.T @ (self.D_inverse * design.Z))
-        self.VZ = self.D_inverse * (design.Z - self.B @ self.BVZ)
-        H_root = cholesky(design.Z.T @ self.VZ + np.diag(1 / self.prior), lower=True)
-        self.H_root_inverse = solve_triangular(H_root, np.eye(len(H_root)), lower=True)
-        self.H_inverse = self.H_root_inverse.T @ self.H_root_inverse
-        self.alpha = self.times(sites.mean[:, None])[:, 0]
-        within = np.sum(self.columns * self.own_within, axis=1, keepdims=True)
-        left = (self.D_inverse - self.D_inverse**2 * within)[:, 0]
-        self.diagonal = left - np.sum((self.VZ @ self.H_root_inverse.T) ** 2, axis=1)
+        BDZ, ZDZ = self._products()
+        self.BVZ = self._within(BDZ)
+        H_root = cholesky(ZDZ - BDZ.T @ self.BVZ + np.diag(1 / self.prior), lower=True)
+        H_root_inverse = solve_triangular(H_root, np.eye(len(H_root)), lower=True)
+        H_inverse = H_root_inverse.T @ H_root_inverse
+        crossed = self.BVZ @ H_inverse
+        topics = self.by_topic(crossed) @ self.by_topic(self.BVZ).transpose(0, 2, 1)
+        topics = (self.M_inverse + topics).reshape(len(crossed), -1)
+        self.covariances = Covariances(topics, crossed, H_inverse)
+        alpha, *means = self.solved(sites.mean[:, None])
+        self.alpha, self.of_topics, self.coefficients = (x[:, 0] for x in (alpha, *means))
+        D_inverse, within = self.D_inverse[:, 0], self.covariances.of_sums(self.rows)
+        self.diagonal = D_inverse - D_inverse**2 * within
         self.latent = self.parts().sum(axis=1)
+
+    def _products(self):
+        """``B' D^-1 Z`` and ``Z' D^-1 Z``."""
+        design, common = self.design, self.D_inverse * self.design.common
+        own = in_blocks(self.D_inverse * design.own, design.model, design.n_models)
+        BDZ = np.hstack([(self.B.T @ own).toarray(), self.B.T @ common])
+        crossed = self.Z.T @ common
+        corner = (self.Z.T @ own).toarray()
+        return BDZ, np.block([[corner, crossed], [crossed.T, design.common.T @ common]])
 
     def by_topic(self, values):
         """Rows in the order of the columns of `B`, as (n_topics, n_columns, n_vectors)."""
@@ -116,36 +214,44 @@ class Solution:
         """``M^-1`` times such rows."""
         return (self.M_inverse @ self.by_topic(values)).reshape(values.shape)
 
-    def times(self, values):
-        """`P` times values of shape (n_groups, n_vectors)."""
+    def solved(self, values):
+        """`P` times values of shape (n_groups, n_vectors), and the effects of topics and Z."""
         scaled = self.D_inverse * values
-        left = scaled - self.D_inverse * (self.B @ self._within(self.B.T @ scaled))
-        return left - self.VZ @ (self.H_inverse @ (self.VZ.T @ values))
+        of_topics, common = self.B.T @ scaled, self.design.common.T @ scaled
+        left = np.concatenate([self.Z.T @ scaled, common]) - self.BVZ.T @ of_topics
+        coefficients = self.covariances.coefficients @ left
+        of_topics = self._within(of_topics) - self.BVZ @ coefficients
+        fitted = self.B @ of_topics + self.of_coefficients(coefficients)
+        return scaled - self.D_inverse * fitted, of_topics, coefficients
+
+    def of_coefficients(self, values):
+        """`Z` times values of shape (n_coefficients, n_vectors)."""
+        n_own = self.Z.shape[1]
+        return self.Z @ values[:n_own] + self.design.common @ values[n_own:]
+
+    @property
+    def model_effects(self):
+        return self.coefficients[self.design.batches == 0]
 
     def of_columns(self, which):
         """``B' P B`` of some columns within each topic, of shape (n_topics, n, n)."""
-        by_model = self.by_topic(self.BVZ @ self.H_root_inverse.T)[:, which]
-        own = self.M_inverse[:, which, which]
-        return np.eye(own.shape[1]) - own - by_model @ by_model.transpose(0, 2, 1)
+        own = self.by_topic(self.covariances.topics)[:, which, which]
+        return np.eye(own.shape[1]) - own
 
     def parts(self):
         """``v K alpha`` of each variance, (n_groups, 4 + n_kernels): posterior means of effects."""
-        effects = self.by_topic(self.B.T @ self.alpha[:, None])[self.design.topic, :, 0]
-        effects = (effects * self.columns)[:, : self.design.n_effects]
-        own, alike = self.own_variance * self.alpha, effects[:, 1:].sum(axis=1)
-        batches = self.design.by_batch(self.design.Z * self.coefficients())
-        return np.column_stack([effects[:, 0], own, alike, batches])
+        products = self.rows.products(self.of_topics, self.coefficients)
+        batches = by_batch(products[:, self.rows.of_topic.shape[1] :], self.design.batch)
+        own, alike = self.own_variance * self.alpha, products[:, 1 : self.design.n_effects]
+        return np.column_stack([products[:, 0], own, alike.sum(axis=1), batches])
 
     def traces(self):
         """``v tr P K`` of each variance, of shape (4 + n_kernels,)."""
         left = self.of_columns(slice(self.design.n_effects))
         topic, *alike = np.diagonal(left.sum(axis=0))
-        batches = self.design.by_batch(1 - np.diag(self.H_inverse) / self.prior)
+        batches = 1 - np.diag(self.covariances.coefficients) / self.prior
+        batches = by_batch(batches, self.design.batches)
         return np.array([topic, self.own_variance @ self.diagonal, sum(alike), *batches])
-
-    def coefficients(self):
-        """Posterior means of the coefficients of models and kernels."""
-        return self.prior * (self.design.Z.T @ self.alpha)
 
     def cavity(self):
         """Mean and variance of each group, with shared noise, by what the others say."""

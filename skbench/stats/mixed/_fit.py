@@ -79,7 +79,9 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
         solution = Solution(design, variances, weights, sites, noise_scale)  # (1)
         before, latent = latent, solution.latent
         step, gain = _newton(solution, *prior)
-        found = outliers(solution, likelihood, share) if heavy_tails else no_outliers(design)
+        found = no_outliers(design)
+        if heavy_tails and n_iter >= _FIRST_SCALES:
+            found = outliers(solution, likelihood, share)
         moved = max(np.max(np.abs(latent - before)), gain)
         if tell is not None:
             tell()
@@ -117,7 +119,7 @@ def _newton(solution, start, learned, scale, power):
     parts = solution.parts()
     gradient = (solution.alpha @ parts - solution.traces()) / 2
     gradient += power - solution.variances / (2 * scale**2)
-    information = parts.T @ solution.times(parts) / 2  # average information: no traces
+    information = parts.T @ solution.solved(parts)[0] / 2  # average information: no traces
     curvature = information + np.diag(power + np.maximum(0, -gradient))
     step = np.zeros(len(gradient))
     step[learned] = np.linalg.solve(curvature[np.ix_(learned, learned)], gradient[learned])

@@ -4,10 +4,19 @@ import numpy as np
 from scipy.special import softmax
 
 from skbench.stats.intervals.mixtures import Mixture
-from skbench.stats.mixed._effects import ALIKE, KERNELS, OUTLYING_VARIANCE, OWN, TOPIC, in_blocks
+from skbench.stats.mixed._effects import (
+    ALIKE,
+    KERNELS,
+    OUTLYING_VARIANCE,
+    OWN,
+    TOPIC,
+    Covariances,
+    Rows,
+    in_blocks,
+)
 from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, TOPIC_WEIGHTS
 
-_AT_ONCE = 2_000_000  # numbers in a table of draws, or of covariances with new groups
+_AT_ONCE = 2_000_000  # numbers in a table of draws
 _LEAST = 1e-100  # variance
 
 
@@ -44,31 +53,26 @@ def group_posterior(fit, likelihood):
 
 def _given_noisy(solution):
     """Slope of the latent values on those with shared noise, and the variance this leaves."""
-    noise, topic = slice(solution.design.n_effects, None), solution.design.topic
-    columns = solution.columns[:, noise]
-    noisy = (solution.sites.precision - solution.diagonal) / solution.sites.precision**2
+    noise, rows = solution.rows.of_topic.copy(), solution.rows
+    noise[:, : solution.design.n_effects] = 0
+    precision = solution.sites.precision
+    noisy = (precision - solution.diagonal) / precision**2
     # Covariance of the shared noise with the whole: B' P of the own columns, over the site.
-    shared = solution.D_inverse * solution.own_within[:, noise]
-    by_model = solution.by_topic(solution.BVZ @ solution.H_inverse)[:, noise]
-    for factor, own in enumerate(by_model.transpose(1, 0, 2)):
-        shared[:, factor] -= np.einsum("gp,gp->g", own[topic], solution.VZ)
-    shared = np.sum(columns * shared, axis=1) / solution.sites.precision
-    left = np.eye(columns.shape[1]) - solution.of_columns(noise)
-    variance = noisy - 2 * shared + np.einsum("gi,gij,gj->g", columns, left[topic], columns)
+    shared = solution.D_inverse[:, 0] * solution.covariances.with_sums(noise, rows) / precision
+    variance = noisy - 2 * shared + solution.covariances.of_topics(noise, noise, rows.topic)
     slope = np.divide(noisy - shared, noisy, out=np.ones_like(noisy), where=noisy > 0)
     return slope, np.maximum(variance - slope**2 * noisy, 0)
 
 
-def new_groups(fit, Z, topic, shared, new_model, unseen):
+def new_groups(fit, rows, unseen):
     """Prior of new groups: what the fitted ones say of their model, topic and features.
 
     Parameters
     ----------
     fit : MixedFit
-    Z : ndarray of shape (n_new, n_coefficients), columns of models and kernels
-    topic : ndarray of int of shape (n_new,), -1 for a topic that was not fitted
-    shared : ndarray of shape (n_new, n_factors), factors of their models' errors, 0 if not fitted
-    new_model : ndarray of bool of shape (n_new,), whether the model was not fitted
+    rows : Rows
+        -1 for a topic or a model that was not fitted; columns of topics are the factors of their
+        models' errors, 0 if not fitted.
     unseen : ndarray of shape (n_new, n_kernels), kernels that no coefficient stands for
 
     Returns
@@ -77,30 +81,37 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
         Of ordinary and outlying groups, for each weight that a new topic may have.
     """
     solution, design, variances = fit.solution, fit.solution.design, fit.solution.variances
-    of_topic = np.sqrt(variances[TOPIC] / solution.weights.topic)[topic] * (topic >= 0)
-    alike = np.sqrt(variances[ALIKE]) * shared
-    columns = np.column_stack([of_topic, alike * (topic >= 0)[:, None]])
-    blocks = in_blocks(columns, np.maximum(topic, 0), design.n_topics)
-    fitted = in_blocks(solution.columns[:, : design.n_effects], design.topic, design.n_topics)
-    mean, known = np.empty(len(Z)), np.empty(len(Z))
-    size = max(1, _AT_ONCE // len(design.topic))
-    for at in (slice(start, start + size) for start in range(0, len(Z), size)):
-        covariance = design.Z @ (solution.prior * Z[at]).T + (fitted @ blocks[at].T).toarray()
-        mean[at] = covariance.T @ solution.alpha
-        known[at] = np.sum(covariance * solution.times(covariance), axis=0)
-    prior = Z**2 @ solution.prior + of_topic**2 + np.sum(alike**2, axis=1)
-    # A new model varies around the mean of the fitted ones. With few of them their variance is
-    # uncertain: it has a prior mean of 2, worth half a model.
-    effects = solution.coefficients()[design.batch == 0]
+    topic, new_model = rows.topic, rows.model < 0
+    of_topic = np.sqrt(variances[TOPIC] / solution.weights.topic)[topic]
+    alike = np.sqrt(variances[ALIKE]) * rows.of_topic
+    columns = np.column_stack([of_topic, alike, 0 * alike]) * (topic >= 0)[:, None]
+    # A new model varies around the mean of the fitted ones, which is one more model here. With few
+    # of them their variance is uncertain: it has a prior mean of 2, worth half a model.
+    n_models, n_own = design.n_models, design.own.shape[1]
+    mean_model = np.zeros((n_own, len(solution.prior)))
+    mean_model[0, : n_models * n_own : n_own] = 1 / n_models
+    more = np.insert(np.eye(len(solution.prior)), n_models * n_own, mean_model, axis=0)
+    rows = Rows(
+        np.maximum(topic, 0),
+        columns,
+        np.where(new_model, n_models, rows.model),
+        rows.own,
+        rows.common,
+    )
+    topics, crossed, coefficients = solution.covariances
+    known = Covariances(topics, crossed @ more.T, more @ coefficients @ more.T)
+    mean = rows.products(solution.of_topics, more @ solution.coefficients).sum(axis=1)
+    effects = solution.model_effects
     of_model = (1 + np.sum((effects - effects.mean()) ** 2)) / (len(effects) - 0.5)
     of_model *= 1 + 1 / len(effects)
     of_model += variances[ALIKE] * np.sum(design.shared**2, axis=1).mean()
-    prior += unseen @ variances[KERNELS] + new_model * of_model
+    prior = known.of_sums(rows) + unseen @ variances[KERNELS] + new_model * of_model
+    prior += np.sum(alike**2, axis=1) * (topic < 0)
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
     of_topics = variances[TOPIC] if design.n_topics > 1 else 1.0  # unknown: that of the prior
     scales = scales + np.outer(np.tile(of_topics / TOPIC_WEIGHTS, 2), topic < 0)
     share = np.outer([1 - fit.outliers.share, fit.outliers.share], softmax(LOG_TOPIC_PRIOR))
-    variance = np.maximum(prior - known, 0) + scales
+    variance = np.maximum(prior, 0) + scales
     return Mixture(*np.broadcast_arrays(share.reshape(-1, 1), mean, variance, 0.0))
 
 
@@ -143,15 +154,17 @@ def joint_draws(fit, n_draws, rng):
 
 
 def _perturbed(solution, n_draws, rng):
-    design, own, prior = solution.design, solution.own_variance[:, None], solution.prior[:, None]
-    effects = solution.columns.copy()
+    design, own = solution.design, solution.own_variance[:, None]
+    effects = solution.rows.of_topic.copy()
     effects[:, design.n_effects :] = 0
     B = in_blocks(effects, design.topic, design.n_topics)
     in_topics = rng.standard_normal((B.shape[1], n_draws))
     noise = rng.standard_normal((2, len(own), n_draws))
-    latent = design.Z @ (np.sqrt(prior) * rng.standard_normal((len(prior), n_draws)))
-    latent += B @ in_topics + np.sqrt(own) * noise[0]
+    coefficients = np.sqrt(solution.prior)[:, None] * np.ones(n_draws)
+    by_batch = np.argsort(design.batches, kind="stable")
+    coefficients[by_batch] *= rng.standard_normal(coefficients.shape)
+    latent = solution.of_coefficients(coefficients) + B @ in_topics + np.sqrt(own) * noise[0]
     seen = latent + (solution.B - B) @ in_topics
     seen += noise[1] / np.sqrt(solution.sites.precision)[:, None]
-    alpha = solution.times(solution.sites.mean[:, None] - seen)
-    return (latent + design.Z @ (prior * (design.Z.T @ alpha)) + B @ (B.T @ alpha) + own * alpha).T
+    alpha, of_topics, coefficients = solution.solved(solution.sites.mean[:, None] - seen)
+    return (latent + solution.of_coefficients(coefficients) + B @ of_topics + own * alpha).T

@@ -9,6 +9,7 @@ from skbench.stats.mixed._effects import Sites
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
+_AT_ONCE = 500  # groups whose tables of nodes stay in the processor's cache
 _MODE_STEPS = 40
 _MODE_STEP = 1e-5  # relative size of the last: the next would be its square
 _LARGEST_LOG = 700.0  # whose exponential is a number
@@ -50,17 +51,10 @@ class Counts:
 
     def tilted(self, mean, variance):
         """`Moments` of the log odds with normal priors of shape (n_groups,)."""
-        points, log_weights = _rule(self.k, self.n, mean, variance)
-        top = log_weights[:, len(_NODES) // 2]  # next to the mode
-        weights = np.exp(log_weights - top[:, None])
-        mass = weights.sum(axis=1)
-        weights /= mass[:, None]
-        center = np.einsum("ij,ij->i", weights, points)
-        away = points - center[:, None]
-        square = weights * away**2
-        return Moments(
-            top + np.log(mass), center, square.sum(axis=1), np.einsum("ij,ij->i", square, away)
-        )
+        given = self.k, self.n, mean, variance, *_peak(self.k, self.n, mean, variance)
+        starts = range(0, max(1, len(mean)), _AT_ONCE)
+        parts = [_moments(*(x[start : start + _AT_ONCE] for x in given)) for start in starts]
+        return Moments(*map(np.concatenate, zip(*parts, strict=True)))
 
     def updated(self, mean, variance):
         """`Sites` that give the posteriors the moments of the exact likelihoods."""
@@ -104,18 +98,29 @@ class Scores:
         return self.first_sites()
 
 
-def _rule(k, n, mean, variance):
-    """Nodes and log weights of Gauss-Hermite quadrature at the mode of the posterior."""
+def _peak(k, n, mean, variance):
+    """Mode of the posterior, and the spread of the nodes around it."""
     center = _mode(k, n, mean, variance)
     p = expit(center)
-    spread = np.sqrt(2 / (n * p * (1 - p) + 1 / variance))
-    points = center[:, None] + spread[:, None] * _NODES
+    return center, np.sqrt(2 / (n * p * (1 - p) + 1 / variance))
+
+
+def _moments(k, n, mean, variance, center, spread):
+    """`Moments` by Gauss-Hermite quadrature, nodes by groups."""
+    points = center + spread * _NODES[:, None]
     # log(1 + e^x) to an absolute 1e-16, a quarter of the time of np.logaddexp.
     log_both = np.maximum(points, np.log(1 + np.exp(np.minimum(points, _LARGEST_LOG))))
-    log_likelihood = k[:, None] * points - n[:, None] * log_both
-    log_prior = -0.5 * (points - mean[:, None]) ** 2 / variance[:, None]
-    scale = np.log(spread) - 0.5 * np.log(2 * np.pi * variance)
-    return points, log_likelihood + log_prior + _LOG_WEIGHTS + scale[:, None]
+    log_prior = -0.5 * (points - mean) ** 2 / variance
+    log_weights = k * points - n * log_both + log_prior + _LOG_WEIGHTS[:, None]
+    top = log_weights[len(_NODES) // 2]  # next to the mode
+    weights = np.exp(log_weights - top)
+    mass = weights.sum(axis=0)
+    weights /= mass
+    center = np.sum(weights * points, axis=0)
+    away = points - center
+    square = weights * away**2
+    log_mass = top + np.log(mass * spread) - 0.5 * np.log(2 * np.pi * variance)
+    return Moments(log_mass, center, square.sum(axis=0), np.sum(square * away, axis=0))
 
 
 def _mode(k, n, mean, variance):

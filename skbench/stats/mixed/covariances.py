@@ -31,7 +31,7 @@ class FeatureKernels:
     Examples
     --------
     >>> X = np.array([[0.0], [1.0]])
-    >>> smooth, linear = FeatureKernels(X, 1).factors(X, np.zeros(2, dtype=int))
+    >>> smooth, linear = FeatureKernels(X, 1).factors(X)
     >>> (smooth @ smooth.T).round(2)
     array([[1.  , 0.37],
            [0.37, 1.  ]])
@@ -65,18 +65,17 @@ class FeatureKernels:
     def _in_units(self, features):
         return np.nan_to_num((features - self.center) / self.scale)
 
-    def factors(self, features, model):
+    def factors(self, features):
         """Columns of each kernel, for fitted groups or new ones; none where no feature varies.
 
         Parameters
         ----------
         features : ndarray of shape (n_groups, n_features)
-        model : ndarray of int of shape (n_groups,)
-            Codes from 0; -1 for a model that was not fitted.
 
         Returns
         -------
         list of ndarray of shape (n_groups, n_columns)
+            Those of the last, if there are three, stand for columns of their own for each model.
         """
         if not self.varies.any():
             return []
@@ -84,10 +83,7 @@ class FeatureKernels:
         linear = units @ self.axes
         similarity = np.exp(-_distances(units, self.landmarks) / self.bandwidth)
         factors = [similarity @ self.smooth_axes, linear]
-        if self.n_models > 1:
-            own = np.equal.outer(model, np.arange(self.n_models))[:, :, None]
-            factors.append((own * linear[:, None, : self.n_within]).reshape(len(units), -1))
-        return factors
+        return factors if self.n_models == 1 else [*factors, linear[:, : self.n_within]]
 
 
 def _leading(matrix, most):

@@ -698,7 +698,8 @@ def _index(labels):
 def _refuse_other_labels(container, *names):
     """Refuse columns of pandas that are labeled otherwise than the container."""
     labels = container.labels
-    labels = labels.to_series() if isinstance(labels, pd.Index) else labels
+    # Not `to_series`, which makes a tuple of each pair of models.
+    labels = pd.Series(0.0, index=labels) if isinstance(labels, pd.Index) else labels
     check_same_index(labels=labels, **{name: getattr(container, name) for name in names})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -58,10 +60,15 @@ class ModelComparison:
     unpaired_standard_error: np.ndarray
     n_items: np.ndarray
     n_behind: np.ndarray
-    items_needed: np.ndarray
     omega2: np.ndarray
     noise: np.ndarray
-    remarks: tuple = field(default=())
+    remarks: tuple
+    _needed: Callable
+
+    @cached_property
+    def items_needed(self) -> np.ndarray:
+        # A search, pair by pair, that a leaderboard has no use for.
+        return self._needed()
 
     @property
     def verdict(self) -> np.ndarray:

@@ -84,21 +84,23 @@ def intervals(fields, level, reach):
     difference, variance = fields["difference"], fields["variance"]
     # Clusters that are all alike tell no more than so many items.
     n = np.where(variance > 0, fields["n_behind"], fields["n_clusters"])
-    df, exact = np.nan_to_num(fields["df"]), fields["exact"]
+    exact = fields["exact"]
+    df = np.where(exact, 0.0, np.nan_to_num(fields["df"]))
     low, high = worst_case_interval(difference, variance, n, df, level, -reach, reach)
     nearer = np.where(difference > 0, *end_variances(difference, variance, n, -reach, reach))
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = np.abs(difference) / np.sqrt(nearer)
     if exact.any():
-        counts = fields["only_a"][exact], fields["only_b"][exact]
-        ends = paired.mcnemar_interval(*counts, fields["n_items"][exact], level)
-        low[exact], high[exact] = ends
+        # Many models on few items have few different counts.
+        counts = (fields[name][exact] for name in ("only_a", "only_b", "n_items"))
+        counts, which = paired.distinct_counts(*counts)
+        low[exact], high[exact] = (x[which] for x in paired.mcnemar_interval(*counts, level))
     with np.errstate(invalid="ignore", divide="ignore"):
         shrink = np.sqrt(fields["left"])
         statistic, known = statistic / shrink, shrink == 0
     p_value = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
     if exact.any():
-        p_value[exact] = paired.mcnemar_exact(*counts)
+        p_value[exact] = paired.mcnemar_exact(*counts[:2])[which]
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value[exact] = 2 * norm.sf(norm.isf(p_value[exact] / 2) / shrink[exact])
     # Models that never differ: no test finds anything, though no spread is known.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
 
+_OF_NEEDED = "difference", "n_items", "n_clusters", "exact", "only_a", "only_b", "left"
 _BY_CLUSTER = ("independent items", "cluster means")
 
 
@@ -183,7 +185,7 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
         table = table.of_models(positions[0])
         positions = [(0, 1)]
     pairs = pair_table(table, unrelated=two)
-    if not positions:
+    if not len(positions):
         one = table.n_groups == 1
         positions = in_order(pairs.fits[0].mean if one else np.nanmean(table.scores, axis=0))
     if two:
@@ -197,23 +199,22 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
 def comparison_by_posterior(posterior, a, b, confidence_level, adjust):
     """`compare_models` of a `Posterior`."""
     positions = pair_positions(posterior, a, b)
-    if not positions:
+    if not len(positions):
         positions = in_order(posterior.draws.mean(axis=(0, 2)))
     return compared_by_posterior(posterior, positions, confidence_level, adjust)
 
 
 def in_order(scores):
     """Positions of all pairs, the better model first: neighbours come first, from the top."""
-    best_first = np.argsort(-scores, kind="stable").tolist()
-    n = len(best_first)
-    return [
-        (best_first[i], best_first[i + apart]) for apart in range(1, n) for i in range(n - apart)
-    ]
+    best_first = np.argsort(-scores, kind="stable")
+    i, j = np.triu_indices(len(scores), k=1)
+    nearest = np.argsort(j - i, kind="stable")
+    return best_first[np.column_stack([i, j])[nearest]]
 
 
 def _chosen(pairs, positions):
     """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
-    i, j = np.array(positions).T
+    i, j = np.transpose(positions)
     names = ("difference", "variance", "df", "n_items", "n_clusters", "noise", "noise_left")
     names += ("n_behind", "left", "related", "exact", "skewness")
     fields = {name: getattr(pairs, name)[:, i, j].T.ravel() for name in names}
@@ -260,14 +261,14 @@ def _refuse_shared_clusters(table, pairs, item):
 def _labels(table, positions):
     """Names of both models and the group, pair by pair."""
     n_groups = table.n_groups
-    pairs = np.repeat(np.array(positions), n_groups, axis=0)
-    levels = [table.models[pairs[:, 0]], table.models[pairs[:, 1]]]
-    names = ["model_a", "model_b"]
+    levels, names = [table.models, table.models], ["model_a", "model_b"]
+    codes = list(np.repeat(positions, n_groups, axis=0).T)
     if table.groups is not None:
-        groups = table.groups[np.tile(np.arange(n_groups), len(positions))]
-        levels += [groups.get_level_values(k) for k in range(groups.nlevels)]
-        names += table.groups.names
-    return pd.MultiIndex.from_arrays(levels, names=names)
+        groups = table.groups
+        of_groups = groups if groups.nlevels > 1 else pd.MultiIndex.from_arrays([groups])
+        levels, names = levels + list(of_groups.levels), names + list(groups.names)
+        codes += [np.tile(part, len(positions)) for part in of_groups.codes]
+    return pd.MultiIndex(levels, codes, names=names)
 
 
 def compared(table, pairs, positions, confidence_level, adjust="none"):
@@ -290,6 +291,8 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     # A model that scores the same on all items has no correlation but that of rounding.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)
+    reach = None if table.bounds is None else table.range_of_differences
+    of_needed = {name: fields[name] for name in _OF_NEEDED}
     found = ModelComparison(
         estimate=Estimate(
             value=difference,
@@ -308,10 +311,10 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
         unpaired_standard_error=np.sqrt(unpaired * fields["left"]),
         n_items=n,
         n_behind=behind,
-        items_needed=_items_needed(table, fields, item_variance, level),
         omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
         noise=fields["noise"],
         remarks=tuple(remarks_of(table, fields, adjust, len(labels))),
+        _needed=partial(_items_needed, of_needed, item_variance, level, reach),
     )
     return found, fields
 
@@ -321,18 +324,16 @@ def _may_be_skewed(table, fields):
     return (table.bounds is None or table.is_clustered) and not fields["exact"].all()
 
 
-def _items_needed(table, fields, item_variance, level):
+def _items_needed(fields, item_variance, level, reach):
     """Items at which the printed interval would exclude 0, were the difference the true one."""
-    difference, n = fields["difference"], np.maximum(fields["n_items"], 1)
-    size = n / np.maximum(fields["n_clusters"], 1)
-    distance = 0.0
-    if table.bounds is not None:
-        distance = table.range_of_differences + np.abs(difference)
-    settings = level, POWER, size, distance
-    needed = np.array(required_n_t(difference, item_variance, *settings), ndmin=1)
+    difference, n, exact = fields["difference"], np.maximum(fields["n_items"], 1), fields["exact"]
+    exact = exact & np.isfinite(item_variance)
     disagreement = (fields["only_a"] + fields["only_b"]) / n
-    by_mcnemar = required_n_mcnemar(difference, disagreement, level, POWER)
-    needed = np.where(fields["exact"] & np.isfinite(item_variance), by_mcnemar, needed)
+    needed = required_n_mcnemar(difference, disagreement, level, POWER)
+    distance = np.zeros(len(n)) if reach is None else reach + np.abs(difference)
+    given = difference, item_variance, n / np.maximum(fields["n_clusters"], 1), distance
+    effect, variance, size, distance = (x[~exact] for x in given)
+    needed[~exact] = required_n_t(effect, variance, level, POWER, size, distance)
     # In a finite population 1 / n falls by 1 / N.
     with np.errstate(divide="ignore"):
         of_all = 1 / needed + (1 - fields["left"]) / n

@@ -274,7 +274,7 @@ def _rank_sets(estimate, comparison):
     better = np.zeros((len(labels),) * 2, dtype=bool)
     if comparison is not None:
         pairs = comparison.estimate.labels
-        a, b = (labels.get_indexer(pairs.get_level_values(level)) for level in (0, 1))
+        a, b = (labels.get_indexer(pairs.levels[k])[pairs.codes[k]] for k in (0, 1))
         better[a, b] = comparison.verdict == "better"
         better[b, a] = comparison.verdict == "worse"
     return sets_of_verdicts(estimate, better)

@@ -1,6 +1,7 @@
 """Scores, pairs and ranks of models from joint posterior draws of their scores on all items."""
 
 import numbers
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -194,7 +195,6 @@ def compared_by_posterior(posterior, positions, confidence_level, adjust="bonfer
         method=f"difference, {METHOD}",
         guarantee="posterior",
     )
-    needed = items_needed(value, error, n_asked, n_all, level)
     return ModelComparison(
         estimate=estimate,
         p_value=np.minimum(posterior_p_value(draws) * n_comparisons, 1),
@@ -206,12 +206,12 @@ def compared_by_posterior(posterior, positions, confidence_level, adjust="bonfer
         unpaired_standard_error=np.sqrt(variance_a + variance_b),
         n_items=posterior.n_both[a, b].ravel(),
         n_behind=n_asked,
-        items_needed=needed,
         omega2=n_asked * error**2,
         noise=np.full(len(labels), np.nan),
         remarks=(f"p-values and intervals hold for all {len(labels)} comparisons at once.",)
         if several
         else (),
+        _needed=partial(items_needed, value, error, n_asked, n_all, level),
     )
 
 

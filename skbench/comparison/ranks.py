@@ -229,7 +229,8 @@ def sets_of_verdicts(estimate, better, place=None):
 def letters_of(sets):
     """The string of letters of each model."""
     groups = indistinguishable_groups(sets)
-    return ["".join(groups.columns[row]) for row in groups.to_numpy()]
+    letters = np.array(groups.columns, dtype=object)
+    return ["".join(letters[row]) for row in groups.to_numpy()]
 
 
 def _pair_df(df, variance, labels):

@@ -24,7 +24,6 @@ _RANGES = {
     "promptfoo": {"success": _SHARES},
 }
 _TOPS_OF_SCALES = (3, 4, 5, 6, 7, 10)
-_LEAST_LABELS = 2  # distinct whole numbers that make a scale
 # Names that say what a column of a table is, whoever wrote it.
 _SHARES_OF_TABLES = (
     "correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1".split()
@@ -54,16 +53,17 @@ def bounds_of(*columns, given=None):
         for scores in columns:
             check_within("scores lie", scores, given)
         return tuple(map(float, given))
-    values = np.unique(np.concatenate([np.asarray(c, dtype=float).ravel() for c in columns]))
-    values = values[np.isfinite(values)]
-    if not values.size or values[0] < 0:
+    scores = np.concatenate([np.asarray(c, dtype=float).ravel() for c in columns])
+    scores = scores[np.isfinite(scores)]
+    if not scores.size or scores.min() < 0:
         return None
-    if values[-1] <= 1:
+    least, most = scores.min(), scores.max()
+    if most <= 1:
         return _SHARES
-    tops = [top for top in _TOPS_OF_SCALES if top >= values[-1]]
-    if len(values) < _LEAST_LABELS or not tops or np.any(values % 1):
+    tops = [top for top in _TOPS_OF_SCALES if top >= most]
+    if least == most or not tops or np.any(scores % 1):  # a scale needs two labels
         return None
-    return min(values[0], 1.0), float(tops[0])
+    return min(least, 1.0), float(tops[0])
 
 
 def scale_in_words(bounds):

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -13,15 +14,9 @@ from skbench._checks import (
     require_columns,
 )
 from skbench._warnings import warn
+from skbench.items.codes import CodedRows
 from skbench.items.ranges import bounds_of, scale_in_words
-from skbench.items.rows import (
-    SCORE,
-    as_frame,
-    checked_scores,
-    collected,
-    warn_of_chances,
-    with_item_key,
-)
+from skbench.items.rows import as_frame, refuse_lists, warn_of_chances, with_item_key
 from skbench.stats.intervals.moments import ROUNDING, divided
 
 _FEWEST_COPIES = 10  # ids with the same scores in several topics that are told of
@@ -170,14 +165,14 @@ def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds
             f"{by} names the column of the models or of the items. Name columns that "
             "items are grouped by, such as the topic."
         )
-    frame = checked_scores(frame, wanted, score)
+    refuse_lists(frame, wanted)
+    taken = frame.select(*dict.fromkeys([*wanted, score]))
+    rows = CodedRows(taken.collect() if isinstance(taken, nw.LazyFrame) else taken)
+    keys, scored = [*by, *key], rows.checked(wanted, score)
     warn_of_chances(frame, by)
-    rows = collected(frame.select([*wanted, SCORE]))
-    keys = [*by, *key]
-    by_item, by_model = rows.groupby(keys, sort=True)[SCORE], rows.groupby(model, sort=True)[SCORE]
-    items, models = by_item.size().index, by_model.size().index
-    row, scored = by_item.ngroup().to_numpy(), rows[SCORE].to_numpy()
-    cell = row * len(models) + by_model.ngroup().to_numpy()
+    row, models = rows.together(keys), rows.values(model).rename(model)
+    items = rows.index(keys, row)
+    cell = row * len(models) + rows.codes(model)
     size = np.bincount(cell, minlength=len(items) * len(models))
     if cluster is None:
         _refuse_repeats(size, items, models, keys)
@@ -276,16 +271,17 @@ def _clusters(rows, row, items, by, cluster):
         group_codes, groups = np.zeros(len(items), dtype=int), None
     if cluster is None or cluster == keys[-1]:
         return np.arange(len(items)), group_codes, items, groups
-    codes, names = rows[cluster].factorize()
+    codes, names = rows.codes(cluster), rows.values(cluster)
     of_item = np.empty(len(items), dtype=int)
     of_item[row] = codes
-    if np.any(of_item[row] != codes):
-        own = rows.drop_duplicates([*keys, cluster]).set_index(keys)[cluster]
-        twice = own.index[own.index.duplicated()][0]
-        several = listed(own.loc[[twice]], most=3, show=repr)
+    odd = of_item[row] != codes
+    if odd.any():
+        twice = row[odd].min()
+        own = names[np.unique(codes[row == twice])]
+        several = listed(own, most=3, show=repr)
         raise ValueError(
-            f"{_in_words(keys, twice)} is in several clusters: {several}. Make item ids unique, "
-            "or pass topic=, their column, if they start again in every topic."
+            f"{_in_words(keys, items[twice])} is in several clusters: {several}. Make item ids "
+            "unique, or pass topic=, their column, if they start again in every topic."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()

@@ -61,6 +61,36 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
     return UnpairedDifference(difference, variance, freedom)
 
 
+def distinct_counts(*counts):
+    """Distinct combinations of counts: all pairs of many models on few items have few.
+
+    Parameters
+    ----------
+    *counts : ndarray of int of shape (n_pairs,)
+        Counts of each pair, at least 0.
+
+    Returns
+    -------
+    distinct : list of ndarray of shape (n_distinct,)
+        The counts of each combination.
+    which : ndarray of int of shape (n_pairs,)
+        Combination of each pair.
+
+    Examples
+    --------
+    >>> distinct_counts(np.array([3, 1, 3]), np.array([0, 2, 0]))
+    ([array([1, 3]), array([2, 0])], array([1, 0, 1]))
+    """
+    which = np.zeros(len(counts[0]), dtype=np.int64)
+    for column in counts:
+        if column.min() < column.max():
+            which = which * (int(column.max()) + 1) + column.astype(np.int64)
+            which = np.unique(which, return_inverse=True)[1]
+    pair = np.empty(which.max() + 1, dtype=np.int64)
+    pair[which] = np.arange(len(which))
+    return [column[pair] for column in counts], which
+
+
 def mcnemar_exact(only_a, only_b):
     """Exact McNemar test that two models answer equally many items correctly.
 
@@ -158,17 +188,29 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
 
 
 def _score_end(a, b, n, confidence_level):
-    """Largest difference that Tango's score test does not reject, by bisection."""
+    """Largest difference that Tango's test does not reject, by Newton's method in brackets."""
     z = -ndtri((1 - confidence_level) / 2)
     inside, outside = np.asarray((a - b) / n), np.ones_like(n)
-    for _ in range(52):  # halvings: the digits of a float
-        delta = (inside + outside) / 2
-        linear = -a - b + (2 * n - a + b) * delta
+    delta = inside + z * np.sqrt((a + b - (a - b) ** 2 / n + z**2 / 2) / n**2)  # nearly Wald's
+    delta = np.where(delta < 1, delta, (inside + outside) / 2)
+    for _ in range(60):
+        linear, slope = -a - b + (2 * n - a + b) * delta, 2 * n - a + b
         root = np.sqrt(np.maximum(linear**2 + 8 * n * b * delta * (1 - delta), 0))
-        variance = n * ((root - linear) / (2 * n) + delta * (1 - delta))
-        accepted = n * delta - (a - b) <= z * np.sqrt(np.maximum(variance, 0))
-        inside, outside = np.where(accepted, delta, inside), np.where(accepted, outside, delta)
-    return inside
+        error = np.sqrt(np.maximum((root - linear) / 2 + n * delta * (1 - delta), 0))
+        beyond = n * delta - (a - b) - z * error
+        inside, outside = (
+            np.where(beyond <= 0, delta, inside),
+            np.where(beyond <= 0, outside, delta),
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_root = (linear * slope + 4 * n * b * (1 - 2 * delta)) / root
+            of_error = ((of_root - slope) / 2 + n * (1 - 2 * delta)) / (2 * error)
+            new = delta - beyond / (n - z * of_error)
+        new = np.where((new >= inside) & (new <= outside), new, (inside + outside) / 2)
+        step, delta = np.abs(new - delta), new
+        if step.max(initial=0) < 1e-15:
+            break
+    return delta
 
 
 def _exact_end(wins, disagreements, n, confidence_level):

@@ -150,7 +150,8 @@ def maximal_cliques(adjacent):
            [0, 1, 1]])
     """
     n = len(adjacent)
-    neighbors = [_bits(np.flatnonzero(row & (np.arange(n) != i))) for i, row in enumerate(adjacent)]
+    packed = np.packbits(adjacent & ~np.eye(n, dtype=bool), axis=1, bitorder="little")
+    neighbors = [int.from_bytes(row.tobytes(), "little") for row in packed]
     cliques = []
     stack = [(0, (1 << n) - 1, 0)]  # members, candidates, nodes that were dealt with
     while stack:
@@ -158,9 +159,14 @@ def maximal_cliques(adjacent):
         if not candidates and not done:
             cliques.append(members)
             continue
-        pivot = max(
-            _nodes(candidates | done), key=lambda v: (neighbors[v] & candidates).bit_count()
-        )
+        near = {v: (neighbors[v] & candidates).bit_count() for v in _nodes(candidates | done)}
+        n_others = candidates.bit_count() - 1
+        everywhere = sum(1 << v for v in _nodes(candidates) if near[v] == n_others)
+        if everywhere:  # next to all other candidates: in every clique that is left to find
+            left = sum(1 << v for v in _nodes(done) if not everywhere & ~neighbors[v])
+            stack.append((members | everywhere, candidates & ~everywhere, left))
+            continue
+        pivot = max(near, key=near.get)
         for v in _nodes(candidates & ~neighbors[pivot]):
             stack.append((members | 1 << v, candidates & neighbors[v], done & neighbors[v]))
             candidates &= ~(1 << v)
@@ -221,10 +227,6 @@ def _largest_differences(noise, scale):
 def _upper_quantile(values, confidence_level):
     """A draw that at least `confidence_level` of the draws do not exceed."""
     return np.quantile(values, confidence_level, method="higher")
-
-
-def _bits(nodes):
-    return sum(1 << int(v) for v in nodes)
 
 
 def _nodes(bits):

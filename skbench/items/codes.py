@@ -1,0 +1,82 @@
+"""Columns of rows in memory as numbers, found once for all that is counted by them."""
+
+from importlib.util import find_spec
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from skbench._checks import LARGEST, check_named
+from skbench.items.rows import SCORE, _plain, checked_scores, with_score
+
+_ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
+
+
+class CodedRows:
+    """Codes of each row's value among the sorted distinct ones of a column, column by column."""
+
+    def __init__(self, frame):
+        self.frame = frame
+        self._found = {}
+
+    def codes(self, name):
+        """Codes of a column; -1 where the value is missing."""
+        return self._of(name)[0]
+
+    def values(self, name):
+        """Sorted distinct values of a column."""
+        return self._of(name)[1]
+
+    def together(self, names):
+        """Codes of each row's combination of values among the sorted distinct ones."""
+        first, *others = dict.fromkeys(names)
+        codes = self.codes(first)
+        for name in others:
+            more = self.codes(name)
+            codes = pd.factorize(codes * len(self.values(name)) + more, sort=True)[0]
+        return codes
+
+    def index(self, names, codes):
+        """The combinations of `together` as an index with one level per column."""
+        if len(names) == 1:
+            return self.values(names[0]).rename(names[0])
+        row = _first(codes)
+        levels, parts = zip(*((self.values(x), self.codes(x)[row]) for x in names), strict=True)
+        return pd.MultiIndex(levels, parts, names=names)
+
+    def checked(self, labels, score):
+        """Scores as floats; refuses those of `checked_scores`, and missing labels."""
+        found = np.asarray(_plain(with_score(self.frame, score)[SCORE]), dtype=float)
+        blank = [name for name in labels if self.codes(name).min(initial=0) < 0]
+        if blank or not len(found) or not np.all(np.abs(found) <= LARGEST):
+            checked_scores(self.frame, labels, score)
+            check_named(f"Column {blank[0]!r}", pd.Series(self.frame[blank[0]].to_numpy()))
+        return found
+
+    def _of(self, name):
+        if name not in self._found:
+            self._found[name] = _coded(self.frame[name])
+        return self._found[name]
+
+
+def _coded(column):
+    """Codes and sorted distinct values, of the same type from every engine."""
+    if column.implementation in _ARROW and find_spec("pyarrow"):
+        array = column.to_arrow()
+        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+        if hasattr(array, "dictionary"):
+            array = array.dictionary_decode()
+        codes = array.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.intp)
+    else:
+        is_pandas = column.implementation is nw.Implementation.PANDAS
+        codes = pd.factorize(column.to_native() if is_pandas else column.to_numpy())[0]
+    values = pd.Index(_plain(column[_first(codes)]), tupleize_cols=False)
+    places, values = pd.factorize(values, sort=True)
+    return np.append(places, -1)[codes], values
+
+
+def _first(codes):
+    """The first row of each code."""
+    first = np.empty(codes.max(initial=-1) + 2, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return first[:-1]

@@ -57,10 +57,12 @@ def as_frame(rows, in_memory=False):
             "drop all but one of them."
         ) from error
     except TypeError as error:
+        remedy = "Make a frame of it, with one row per model and item."
+        if isinstance(rows, str | PathLike):
+            remedy = "Read the file first, as skbench.read_items(path) does."
         raise TypeError(
             f"Rows must be a dataframe (pandas, polars, pyarrow, DuckDB, Dask, PySpark), got "
-            f"{'None' if rows is None else type(rows).__name__}. Make a frame of it, with one row "
-            "per model and item."
+            f"{'None' if rows is None else type(rows).__name__}. {remedy}"
         ) from error
 
 

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skbench._checks import LARGEST, check_named
 from skbench.items.rows import SCORE, _plain, checked_scores, with_score
@@ -20,21 +21,37 @@ class CodedRows:
         self._found = {}
 
     def codes(self, name):
-        """Codes of a column; -1 where the value is missing."""
+        """Codes of a column; refuses missing values."""
+        if self.lacks(name):
+            check_named(f"Column {name!r}", pd.Series(self.frame[name].to_numpy()))
         return self._of(name)[0]
 
     def values(self, name):
         """Sorted distinct values of a column."""
         return self._of(name)[1]
 
+    def lacks(self, name):
+        """Whether a value of a column is missing."""
+        return self._of(name)[0].min(initial=0) < 0
+
     def together(self, names):
         """Codes of each row's combination of values among the sorted distinct ones."""
-        first, *others = dict.fromkeys(names)
-        codes = self.codes(first)
-        for name in others:
-            more = self.codes(name)
-            codes = pd.factorize(codes * len(self.values(name)) + more, sort=True)[0]
-        return codes
+        names = tuple(dict.fromkeys(names))
+        if names not in self._found:
+            *before, last = names
+            codes = self.codes(last)
+            if before:
+                codes = self.together(before) * len(self.values(last)) + codes
+                codes = pd.factorize(codes, sort=True)[0]
+            self._found[names] = codes
+        return self._found[names]
+
+    def most_answers(self, per, by):
+        """Most values of `by` that one combination has, and most rows of one such answer."""
+        cells = self.together(per), self._of(by)[0] + 1  # a missing value is one, too
+        # Sorts each combination's answers, and only where they are in disorder.
+        answers = sparse.coo_array((np.ones(len(cells[0]), dtype=np.int32), cells)).tocsr()
+        return np.diff(answers.indptr).max(), answers.data.max()
 
     def index(self, names, codes):
         """The combinations of `together` as an index with one level per column."""
@@ -46,11 +63,9 @@ class CodedRows:
 
     def checked(self, labels, score):
         """Scores as floats; refuses those of `checked_scores`, and missing labels."""
-        found = np.asarray(_plain(with_score(self.frame, score)[SCORE]), dtype=float)
-        blank = [name for name in labels if self.codes(name).min(initial=0) < 0]
-        if blank or not len(found) or not np.all(np.abs(found) <= LARGEST):
+        found = np.asarray(with_score(self.frame, score)[SCORE].to_numpy(), dtype=float)
+        if not len(found) or not np.all(np.abs(found) <= LARGEST) or any(map(self.lacks, labels)):
             checked_scores(self.frame, labels, score)
-            check_named(f"Column {blank[0]!r}", pd.Series(self.frame[blank[0]].to_numpy()))
         return found
 
     def _of(self, name):

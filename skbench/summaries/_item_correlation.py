@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_named, require_columns
+from skbench._checks import require_columns
 from skbench._types import Names, Rows, checked
-from skbench.items.rows import (
-    SCORE,
-    as_frame,
-    checked_scores,
-    refuse_lists,
-    with_item_key,
-    with_score,
-)
+from skbench.items.codes import CodedRows
+from skbench.items.rows import as_frame, refuse_lists, with_item_key
 from skbench.stats.clusters import item_correlation as correlations
-
-_ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
 
 
 @checked
@@ -91,31 +81,30 @@ def item_correlation(
     names = [model, *key, *(units or [])]
     require_columns(frame.columns, [*names, score])
     refuse_lists(frame, names)
-    return correlation_of(checked_scores(frame, [], score), model, key[:-1], key, score, units)
+    rows = CodedRows(frame)
+    return correlation_of(rows, rows.checked([], score), model, key[:-1], key, units)
 
 
-def correlation_of(frame, model, topic, key, score, units):
+def correlation_of(rows, scores, model, topic, key, units):
     """`item_correlation` of items with this key, and of units, clusters of them or the items."""
-    frame = with_score(frame, score)
-    column, models = _codes(frame, model)
-    topic_of_row = _codes_of_pairs([0 * column, *(_codes(frame, name)[0] for name in topic)])
-    row = _codes_of_pairs([topic_of_row, *(_codes(frame, name)[0] for name in key)])
+    column, models = rows.codes(model), rows.values(model)
+    row = rows.together([*topic, *key])
     shape = row.max() + 1, len(models)
-    cell = np.ravel_multi_index((row, column), shape)
-    scores = frame[SCORE].to_numpy()
+    cell = row * len(models) + column
     scores = scores - scores.min(initial=np.inf)  # differences of large scores are kept
     answers = np.bincount(cell, minlength=np.prod(shape))
     sums = np.bincount(cell, scores, minlength=np.prod(shape))
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
-    topic_of_item = np.empty(shape[0], dtype=int)
-    topic_of_item[row] = topic_of_row
+    topic_of_item = np.zeros(shape[0], dtype=int)
+    if topic:
+        topic_of_item[row] = rows.together(topic)
     of_items = [table.reshape(shape), topic_of_item]
     if units not in (None, key):
         cluster_of_item = np.empty(shape[0], dtype=int)
-        cluster_of_item[row] = _codes_of_pairs([topic_of_row, _codes(frame, units[0])[0]])
+        cluster_of_item[row] = rows.together([*topic, *units])
         of_items.append(cluster_of_item)
     matrix = correlations.item_correlation(*of_items)
-    names = pd.Index(models, name=model)
+    names = models.rename(model)
     return pd.DataFrame(matrix, index=names, columns=names)
 
 
@@ -127,26 +116,3 @@ def _in_memory(items):
             "the columns, and collect them into a dataframe first."
         )
     return frame
-
-
-def _codes(frame, name):
-    """Number of each row's value among the sorted distinct ones of a column, and these."""
-    column = frame[name]
-    if column.dtype == nw.String and frame.implementation in _ARROW and find_spec("pyarrow"):
-        encoded = column.to_arrow().dictionary_encode()
-        if encoded.null_count == 0:
-            names = np.array(encoded.dictionary.to_pylist(), dtype=object)
-            order = np.argsort(names)
-            check_named(f"Column {name!r}", pd.Series(names))
-            return np.argsort(order)[encoded.indices.to_numpy()], names[order]
-    values = pd.Series(column.to_numpy())
-    check_named(f"Column {name!r}", values)
-    return pd.factorize(values, sort=True)
-
-
-def _codes_of_pairs(columns):
-    """Number of each row among the distinct combinations of some columns of codes."""
-    codes = 0
-    for column in columns:
-        codes, _ = pd.factorize(codes * (column.max() + 1) + column, sort=True)
-    return codes

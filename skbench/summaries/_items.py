@@ -13,6 +13,7 @@ from skbench._checks import check_by, plain, require_columns
 from skbench._types import Names, OpenBounds, Path, Rows, Variance, checked
 from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
+from skbench.items.codes import CodedRows
 from skbench.items.ranges import bounds_of
 from skbench.items.rows import (
     check_cluster_weight,
@@ -165,9 +166,16 @@ def summarize_items(
     z, sigma2, n_independent, outcome = _estimates(sums, cluster, cluster_weight, variance)
     texts = item_texts(frame, by, texts, sums.labels)
     model = model if model in names else None
-    if item in names and item not in by:  # items that are groups have no ids left
+    noisy, with_ids = outcome != "binomial", item in names and item not in by
+    rows = None
+    if noisy or with_ids:
+        needed = [*by, score, model, *(key if with_ids else []), *(units or [])]
+        rows = in_memory(frame, needed, sums.n.sum())
+        rows = rows if rows is None else CodedRows(rows)
+    if with_ids:  # items that are groups have no ids left
+        roles = by, score, model, key, cluster
         scanned = isinstance(items, str | PathLike)
-        topics = shared_topics(frame, sums, by, score, model, key, cluster, in_slices=scanned)
+        topics = shared_topics(frame, rows, sums, *roles, in_slices=scanned)
         shares = topics is not None and model in by
     else:
         topics = assumed_topics(sums.labels, by, model, told=item is not None and item not in by)
@@ -185,45 +193,37 @@ def summarize_items(
         X=joined_features(sums.table, sums.labels, by, columns, table, texts),
         groups=topics,
         n_independent=n_independent,
-        sampling=_sampling(frame, sums, roles, outcome, topics is not None, known, bounds),
+        sampling=_sampling(rows, roles, outcome, topics is not None, known, bounds),
     )
 
 
-def _sampling(frame, sums, roles, outcome, shared, known, bounds):
+def _sampling(rows, roles, outcome, shared, known, bounds):
     """`Sampling` of the rows; `key` is None where models share no items."""
     by, score, model, key, units = roles
     noisy, correlates = outcome != "binomial", key is not None
-    columns = [*by, score, *(key or []), *(units or [])]
-    rows = _fetched(frame, columns, sums.n.sum(), noisy, correlates)
-    noise = correlation = None
+    noise = correlation = scores = None
+    if rows is None:
+        _warn_of_too_many_rows(noisy, correlates)
+    elif noisy or correlates:
+        scores = rows.checked([], score)
+    seen = np.empty(0) if scores is None else scores
     if noisy and rows is not None:
-        noise = noise_of_variances(rows, by, score, units, *known)
+        noise = noise_of_variances(rows.frame, by, score, units, *known)
     if correlates and rows is not None:
         topics = [name for name in by if name != model]
-        correlation = correlation_of(rows, model, topics, key, score, units)
+        correlation = correlation_of(rows, scores, model, topics, key, units)
     return Sampling(
         outcome,
         items_shared=shared,
         item_correlation=correlation,
         variance_noise=noise,
         most_independent=None if units is None else int(known[1].max()),
-        bounds=_bounds(rows, score, bounds) if noisy else None,
+        bounds=bounds_of(seen, given=bounds) if noisy else None,
     )
 
 
-def _bounds(rows, score, given):
-    """Range of the scores as given, or as the rows show it where they were read."""
-    if rows is None:
-        return bounds_of(np.empty(0), given=given)
-    return bounds_of(rows[score].to_numpy(), given=given)
-
-
-def _fetched(frame, columns, n_rows, noisy, correlates):
-    """Rows in memory where anything is to be estimated from them, else None."""
-    if not noisy and not correlates:
-        return None
-    rows = in_memory(frame, columns, n_rows)
-    if rows is None:
+def _warn_of_too_many_rows(noisy, correlates):
+    if noisy or correlates:
         left_out = ["how far groups differ in spread"] * noisy
         left_out += ["how errors of models on shared items correlate"] * correlates
         warn(
@@ -231,7 +231,6 @@ def _fetched(frame, columns, n_rows, noisy, correlates):
             "and estimators take every variance as it is and errors as independent. Pass the rows "
             "as a frame in memory to have it."
         )
-    return rows
 
 
 def _numbers_and_texts(frame, columns, by):

@@ -22,22 +22,30 @@ class _Counts(NamedTuple):
     missing: bool  # whether an id is missing
 
 
-def shared_topics(frame, sums, by, score, model, key, cluster, *, in_slices):
-    """Topic of each group where several models answered the same items, else None."""
+def shared_topics(frame, rows, sums, by, score, model, key, cluster, *, in_slices):
+    """Topic of each group where several models answered the same items, else None.
+
+    `rows` are those of the frame in memory, by their codes; None where they are too many.
+    """
     item = key[-1]
     frame = deferred(frame)
     candidates = [] if len(by) < 2 else [model] if model in by else by
     most = _ROWS_AT_ONCE if in_slices else None
+
+    def count(answer, per, columns):
+        if rows is None:
+            return _counts(_slices(frame, sums, columns, most), answer, per, key)
+        return _counts_in_memory(rows, answer, per, key)
+
     counts = {}
     for name in candidates:
         rest = [column for column in by if column != name]
-        slices = _slices(frame, sums, rest, most)
-        counts[name] = _counts(slices, [*by, *key], [*rest, *key], key)
+        counts[name] = count([*by, *key], [*rest, *key], rest)
     keys = _keys_of_answers(by, model, key)
     if counts and keys == [*by, *key]:
         overall = next(iter(counts.values()))
     else:
-        overall = _counts(_slices(frame, sums, by, most), keys, [*by, *key], key)
+        overall = count(keys, [*by, *key], by)
     _check_answers(overall, frame, keys, by, score, key, cluster)
     sharing = [name for name, count in counts.items() if count.answers > 1]
     if not sharing:
@@ -118,6 +126,15 @@ def _counts(frames, answer, per, key):
         largest.append(collected(counts.select(nw.col(_ANSWERS, _ROWS, _MISSING).max())))
     most = pd.concat(largest).max()
     return _Counts(most[_ANSWERS], most[_ROWS], bool(most[_MISSING]))
+
+
+def _counts_in_memory(rows, answer, per, key):
+    """`_counts` of rows in memory."""
+    if any(map(rows.lacks, key)):
+        return _Counts(1, 1, True)
+    one_more = [name for name in answer if name not in per]
+    *per, last = [*per, *one_more]
+    return _Counts(*rows.most_answers(per, last), missing=False)
 
 
 def _refuse_duplicates(frame, keys, item):

@@ -1,6 +1,7 @@
 """Correlation of the errors of models that answered the same items."""
 
 import numpy as np
+from scipy import sparse
 
 _MOST_FACTORS = 5
 _LEAST_OWN_SHARE = 0.1  # of the noise of a model
@@ -43,26 +44,26 @@ def item_correlation(scores, topic, cluster=None):
            [0.5, 1. , 0.5],
            [0.5, 0.5, 1. ]])
     """
-    seen = ~np.isnan(scores)
+    seen = np.isfinite(scores).astype(float)
     residuals = np.where(seen, scores, 0.0)
-    sums, counts = (
-        np.stack([np.bincount(topic, column) for column in table.T], axis=1)
-        for table in (residuals, seen)
-    )
-    residuals = np.where(seen, residuals - (sums / np.maximum(counts, 1))[topic], 0.0)
+    means = _sums_by(topic, residuals) / np.maximum(_sums_by(topic, seen), 1)
+    residuals -= seen * means[topic]
     if cluster is not None:
-        residuals, seen = (
-            np.stack([np.bincount(cluster, column) for column in part.T], axis=1)
-            for part in (residuals, seen)
-        )
-        seen = seen > 0
-    both = seen.astype(float).T @ seen
+        residuals, seen = _sums_by(cluster, residuals), _sums_by(cluster, seen)
+        seen = (seen > 0).astype(float)
+    both = seen.T @ seen
     squares = (residuals**2).T @ seen  # of the row's model, over items both answered
     scale = np.sqrt(squares * squares.T)
     correlation = np.divide(
         residuals.T @ residuals, scale, out=np.zeros_like(scale), where=scale > 0
     )
     return _shrunk_correlation(correlation, np.where(scale > 0, both, 0))
+
+
+def _sums_by(codes, rows):
+    """Sums of the rows of each code."""
+    entries = np.ones(len(codes)), (codes, np.arange(len(codes)))
+    return sparse.csr_array(entries) @ rows
 
 
 def _shrunk_correlation(correlation, n_items):

@@ -82,11 +82,13 @@ def item_correlation(
     require_columns(frame.columns, [*names, score])
     refuse_lists(frame, names)
     rows = CodedRows(frame)
-    return correlation_of(rows, rows.checked([], score), model, key[:-1], key, units)
+    products = products_of(rows, rows.checked([], score), model, key[:-1], key, units)
+    names = rows.values(model).rename(model)
+    return pd.DataFrame(correlations.correlation_of_products(products), names, names)
 
 
-def correlation_of(rows, scores, model, topic, key, units):
-    """`item_correlation` of items with this key, and of units, clusters of them or the items."""
+def products_of(rows, scores, model, topic, key, units):
+    """`error_products` of items with this key, or of units, clusters of them or the items."""
     column, models = rows.codes(model), rows.values(model)
     row = rows.together([*topic, *key])
     shape = row.max() + 1, len(models)
@@ -103,9 +105,7 @@ def correlation_of(rows, scores, model, topic, key, units):
         cluster_of_item = np.empty(shape[0], dtype=int)
         cluster_of_item[row] = rows.together([*topic, *units])
         of_items.append(cluster_of_item)
-    matrix = correlations.item_correlation(*of_items)
-    names = models.rename(model)
-    return pd.DataFrame(matrix, index=names, columns=names)
+    return correlations.error_products(*of_items)
 
 
 def _in_memory(items):

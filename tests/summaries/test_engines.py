@@ -150,21 +150,30 @@ def test_same_numbers(rows, engine, case, tmp_path):
     assert_same(summary(engine(rows, tmp_path), case), summary(rows, case))
 
 
-def many_rows(n_rows):
-    """Four models on the same items of six topics, in a lazy frame."""
-    import polars as pl
-
-    i = pl.int_range(n_rows)
-    return pl.LazyFrame({"score": np.random.default_rng(0).random(n_rows)}).with_columns(
-        model=i % 4, item=i // 4, topic=i // 4 % 6
-    )
+@pytest.fixture
+def slices(monkeypatch):
+    """Rows are fetched topic by topic."""
+    monkeypatch.setattr("skbench.summaries._sharing._ROWS_AT_ONCE", 150)
 
 
-def test_more_rows_than_are_fetched_are_told(monkeypatch):
-    monkeypatch.setattr("skbench.items.rows._MOST_FETCHED", 2000)
-    with pytest.warns(UserWarning, match="differ in spread and how errors .* not estimated"):
-        many = summarize_items(many_rows(2004), BY)
-    assert many.sampling.variance_noise is None and many.sampling.item_correlation is None
+@pytest.mark.parametrize("case", QUICK_CASES)
+def test_topic_by_topic_gives_the_same_numbers(rows, case, slices):
+    # A model without three of the topics, another one with items of its own there.
+    rows = rows[(rows["model"] != "dan") | (rows["topic"] > "topic 2")]
+    own = rows["item"].where((rows["model"] != "bob") | (rows["topic"] > "topic 2"), -rows["item"])
+    rows = rows.assign(item=own)
+    assert_same(summary(as_lazy_polars(rows, None), case), summary(rows, case))
+
+
+def test_rows_that_are_fetched_by_topic_are_checked(rows, slices):
+    for item, said in (
+        (rows["item"].iloc[-4], "1 items occur more than once"),
+        (None, "1 of 1200"),
+    ):
+        odd = rows.assign(item=rows["item"].astype(float).mask(rows.index == 1199, item))
+        odd.loc[1199, "model"] = "ada"
+        with pytest.raises(ValueError, match=said):
+            summarize_items(as_lazy_polars(odd.convert_dtypes(), None), BY)
 
 
 @pytest.mark.scale

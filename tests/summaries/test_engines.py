@@ -274,18 +274,15 @@ def test_paths_that_cannot_be_scanned(tmp_path, monkeypatch):
         summarize_items(tmp_path / "rows.parquet", BY)
 
 
-@pytest.mark.slow
-def test_slices_find_what_one_look_finds(tmp_path, scanner):
-    """Of files of more than 3 million rows, ids are looked at a few topics at a time."""
-    rows = many_rows(3_000_012).with_columns(score=1)
-    rows.sink_parquet(tmp_path / "shared.parquet")
+def test_slices_find_what_one_look_finds(rows, tmp_path, scanner, slices):
+    """Ids are looked at a few topics at a time."""
+    parts = {"shared": rows["item"], "own": np.arange(1200), "twice": rows["item"] // 24 * 24}
+    for name, item in parts.items():
+        rows.assign(item=item).to_parquet(tmp_path / f"{name}.parquet")
     g = summarize_items(tmp_path / "shared.parquet", BY)
     assert g.groups.tolist() == [str(topic) for _, topic in g.labels]
-    rows.with_row_index("own").drop("item").sink_parquet(tmp_path / "own.parquet")
-    assert summarize_items(tmp_path / "own.parquet", BY, item="own").groups is None
-    rows.with_columns(item=rows.collect()["item"] // 24 * 24).sink_parquet(
-        tmp_path / "twice.parquet"
-    )
+    own = summarize_items(tmp_path / "own.parquet", BY)
+    assert own.groups is None and own.sampling.item_correlation is None
     with pytest.raises(ValueError):
         summarize_items(tmp_path / "twice.parquet", BY)
 

@@ -6,9 +6,9 @@ other), and runs each step in a process of its own, next to what one would write
 little memory. Seconds of the clock and of the processor without imports, and the largest resident
 memory of the whole process, Python and its libraries included.
 
-    python benchmarks/engines.py 1e8         # 500 MB on disk
-    python benchmarks/engines.py 1e7 200 mixed          # 200 models, rows in no order
-    python benchmarks/engines.py 1e7 1000 "item ids"    # steps whose names begin so
+    python benchmarks/engines.py 1e8                          # 1.5 GB on disk, an hour
+    python benchmarks/engines.py 1e7 200 mixed                # 200 models, rows in no order
+    python benchmarks/engines.py 1e7 1000 mixed "item ids"    # steps whose names begin so
 """
 
 import pickle
@@ -23,7 +23,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-TOPICS, SCANNED_TOGETHER = 57, 10
+TOPICS = 57
 BY = ["model", "topic"]
 SUMMARIES = {
     "group means": {"item": None},
@@ -44,12 +44,11 @@ BY_HAND = {
 # Of {n} models and {k} items. The answer depends on the ability of the model and the difficulty of
 # the item, so errors of models correlate; and on chance, as three draws from a hash.
 ROWS = """
-    select 'model-' || m as model, 'topic-' || (i * {t} // {k}) as topic,
-        i as item, i // 5 as passage,
+    select 'model-' || m as model, 'topic-' || (i * {t} // {k}) as topic, i as item,
+        i // 5 as passage, (hash(i, m) % 100003) / 100003.0 as confidence,
         (1 / (1 + exp(2.5 * ((hash(i) % 1000)::int - (hash(m + 0.5) % 1000)::int) / 500
-            + ((hash(m, i * {t} // {k}) % 1000)::int - 500) / 500)) > hash(m, i) % 1000 / 1000)::tinyint
-            as score,
-        (hash(i, m) % 100003) / 100003.0 as confidence
+            + ((hash(m, i * {t} // {k}) % 1000)::int - 500) / 500))
+            > hash(m, i) % 1000 / 1000)::tinyint as score
     from (select {order} from range({{}}, {{}}) r(j))"""
 ORDERS = {
     "by model": "j // {k} as m, j % {k} as i",

@@ -128,10 +128,9 @@ def summarize_items(
     df of Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
 
-    The rows are read once, plus a few of them to center the scores, and once more
-    for the ids; all engines give the same numbers but for rounding. For the
-    correlation of models on shared items, and for how far groups differ in spread, up to 2
-    million rows are fetched from lazy frames and paths; with more, both are omitted with a warning.
+    The engine that has the rows sums them; all engines give the same numbers but for rounding. For
+    item ids, the correlation of models on shared items, and how far groups differ in spread, rows
+    of lazy frames and paths are fetched once more: topic after topic, some 2 million at a time.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.

@@ -37,14 +37,20 @@ class PairTable(NamedTuple):
 def pair_table(table, unrelated=False):
     """The `PairTable` of a `ScoreTable`; `unrelated` models as on different items, if asked."""
     group_of_item = table.cluster_groups[table.clusters]
-    parts = []
+    may_be_exact = table.is_binary and not table.is_clustered
+    arrays, fits = None, []
     for g in range(table.n_groups):
         mine = slice(None) if table.n_groups == 1 else np.flatnonzero(group_of_item == g)
         size = np.inf if table.sizes is None else table.sizes[g]
-        parts.append(_one_group(table, mine, unrelated, size))
-    columns = zip(*parts, strict=True)
-    *arrays, fits = (list(column) for column in columns)
-    return PairTable(*map(np.array, arrays), fits)
+        *parts, fit = _one_group(table, mine, unrelated, size, may_be_exact)
+        if table.n_groups == 1:
+            return PairTable(*(part[None] for part in parts), [fit])
+        if arrays is None:  # filled group by group: a second copy would double the memory
+            arrays = [np.empty((table.n_groups, *part.shape), part.dtype) for part in parts]
+        for array, part in zip(arrays, parts, strict=True):
+            array[g] = part
+        fits.append(fit)
+    return PairTable(*arrays, fits)
 
 
 def averaged(pairs):
@@ -114,7 +120,7 @@ def intervals(fields, level, reach):
     return *ends, np.where(known & (difference != 0), 0.0, p_value)
 
 
-def _one_group(table, mine, unrelated, size):
+def _one_group(table, mine, unrelated, size, may_be_exact):
     """The fields of a `PairTable`, in order, for the items of one group."""
     scores = table.scores[mine]
     clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
@@ -133,7 +139,7 @@ def _one_group(table, mine, unrelated, size):
     noise = _noise(table.noise[mine], table.n_answers[mine], answered)
     # Where two models answered everything, other models' gaps do not matter.
     exact = (n_items == fit.n_items) & related & (n_items > 0)
-    exact &= table.is_binary and not table.is_clustered
+    exact &= may_be_exact
     wins = _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan)
     left = 1 - n_behind / size
     counts = n_items.astype(int), wins, fit.n_clusters, n_behind, left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -69,11 +70,15 @@ class Leaderboard:
     covariance: np.ndarray
     comparison: ModelComparison | None
     rank_sets: RankConfidenceSets
-    ties: list
     n_items: np.ndarray
     n_clusters: np.ndarray
     bounds: pd.DataFrame
     remarks: tuple
+
+    @cached_property
+    def ties(self) -> list:
+        # Many models on few items have tens of thousands of groups.
+        return letters_of(self.rank_sets)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
@@ -235,7 +240,6 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         covariance=covariance,
         comparison=comparison,
         rank_sets=sets,
-        ties=letters_of(sets),
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
@@ -260,7 +264,6 @@ def leaderboard_by_posterior(posterior, confidence_level):
         covariance=np.cov(posterior.draws[:, :, 0].T).reshape(n_models, n_models),
         comparison=comparison,
         rank_sets=sets,
-        ties=letters_of(sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
         bounds=NO_BLANKS,

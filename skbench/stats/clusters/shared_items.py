@@ -148,10 +148,12 @@ def pair_errors(scores, clusters, fit):
         df = np.where(apart, satterthwaite_df(both, own), df)
         variance = np.where(apart & np.isnan(both.sum(axis=-1)), np.nan, variance)
     # Linked whichever single cluster is left out; with fewer, errors do not show.
-    _, link = connected_components(fit.n_clusters > 1, directed=False)
-    unknown = ~apart & (link[:, None] != link)
-    np.fill_diagonal(unknown, False)
-    variance, df = (np.where(unknown, np.nan, x) for x in (variance, df))
+    linked = fit.n_clusters > 1
+    if not linked.all():
+        _, link = connected_components(linked, directed=False)
+        unknown = ~apart & (link[:, None] != link)
+        np.fill_diagonal(unknown, False)
+        variance, df = (np.where(unknown, np.nan, x) for x in (variance, df))
     np.fill_diagonal(variance, 0.0)
     return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
 

@@ -171,10 +171,12 @@ def maximal_cliques(adjacent):
             stack.append((members | 1 << v, candidates & neighbors[v], done & neighbors[v]))
             candidates &= ~(1 << v)
             done |= 1 << v
-    table = np.zeros((len(cliques), n), dtype=bool)
-    for row, clique in zip(table, cliques, strict=True):
-        row[list(_nodes(clique))] = True
-    return table[np.lexsort(~table.T[::-1])]
+    n_bytes = packed.shape[1]
+    members = b"".join(clique.to_bytes(n_bytes, "little") for clique in cliques)
+    bits = np.frombuffer(members, dtype=np.uint8).reshape(-1, n_bytes)
+    table = np.unpackbits(bits, axis=1, count=n, bitorder="little").astype(bool)
+    rows = [row.tobytes() for row in np.packbits(table, axis=1)]
+    return table[sorted(range(len(rows)), key=rows.__getitem__, reverse=True)]
 
 
 def _one_family(statistic, inverse, noise, confidence_level, stepdown):

@@ -1,0 +1,57 @@
+"""Codes of columns: the same from every engine, and those of pandas' own group-by."""
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench.items.codes import CodedRows
+
+ROWS = pd.DataFrame(
+    {
+        "text": ["b", "a", "b", "c", "a", "b"],
+        "number": [3, 1, 3, 2, 1, 1],
+        "zero": [0.0, -0.0, 2.5, 0.0, 2.5, -1.0],
+        "day": pd.to_datetime(["2024-02-01", "2024-01-01"] * 3),
+        "kind": pd.Categorical(["y", "x"] * 3, categories=["z", "y", "x"]),
+    }
+)
+
+
+def coded(rows, engine):
+    if engine != "pandas":
+        polars = pytest.importorskip("polars")
+        pytest.importorskip("pyarrow")
+        rows = polars.from_pandas(rows)
+        rows = rows.to_arrow() if engine == "pyarrow" else rows
+    return CodedRows(nw.from_native(rows, eager_only=True))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+def test_codes_are_places_among_the_sorted_values(engine):
+    rows = coded(ROWS, engine)
+    for name in ROWS:
+        values = ROWS[name].astype(str) if name == "kind" else ROWS[name]
+        places, distinct = pd.factorize(values, sort=True)
+        np.testing.assert_array_equal(rows.codes(name), places)
+        assert rows.values(name).tolist() == distinct.tolist()
+    names = ["text", "number", "kind"]
+    together = rows.together(names)
+    plain = ROWS.astype({"kind": str}).groupby(names)
+    np.testing.assert_array_equal(together, plain.ngroup())
+    assert rows.index(names, together).equals(plain.size().index)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+def test_answers_are_counted_as_by_hand(engine):
+    answers = pd.DataFrame({"item": [1, 1, 2, 2, 2, 3], "model": ["a", "b", "a", "a", "a", "b"]})
+    rows = coded(answers, engine)
+    assert rows.most_answers(["item"], "model") == (2, 3)  # item 1 of two models; 2 thrice of a
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+def test_missing_values_have_no_code(engine):
+    rows = coded(ROWS.assign(text=ROWS["text"].where(ROWS.index != 2)), engine)
+    assert rows.lacks("text") and not rows.lacks("number")
+    with pytest.raises(ValueError, match="no name in 1 of 6 rows, the first is row 2"):
+        rows.together(["number", "text"])

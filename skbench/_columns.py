@@ -103,7 +103,8 @@ def as_pandas(X):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
         return X
-    columns = [_of_numpy(X.iloc[:, at]) for at in range(X.shape[1])]
+    kinds = [isinstance(dtype, np.dtype) and dtype.kind != "O" for dtype in X.dtypes]
+    columns = [None if of_numpy else _of_numpy(X.iloc[:, at]) for at, of_numpy in enumerate(kinds)]
     if all(new is None for new in columns):
         return X
     columns = [X.iloc[:, at] if new is None else new for at, new in enumerate(columns)]

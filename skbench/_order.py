@@ -30,13 +30,16 @@ def content_order(X, y=None, ties=(), groups=None):
     names += [] if groups is None else [np.asarray(groups, dtype=object)]
     codes = [pd.factorize(values, use_na_sentinel=False)[0] for values in names]
     y = np.zeros(len(table)) if y is None else floats("y", y)
-    numbers = [_in_units(np.asarray(v, dtype=float).ravel()) for v in (*ties, y) if v is not None]
-    keys = [*map(_ranks, numbers), _ranks(_places(0 * numbers[-1], features, codes), _NOISE)]
-    order = np.lexsort(keys)
-    if np.any(np.all([np.diff(key[order]) == 0 for key in keys], axis=0)):
-        with_y = _ranks(_places(numbers[-1], features, codes))
-        order = np.lexsort([*_hashed(names), with_y, *keys])
-    return order
+    y = _in_units(np.asarray(y, dtype=float).ravel())
+    rank = _ranks(_places(0 * y, features, codes), _NOISE)
+    for values in (y, *reversed(ties)):
+        if values is not None and rank.max(initial=0) < len(rank):  # rows of one place are left
+            ranks = _ranks(_in_units(np.asarray(values, dtype=float).ravel()))
+            rank = _ranks(len(rank) * rank + ranks)
+    if rank.max(initial=0) < len(rank):
+        with_y = _ranks(_places(y, features, codes))
+        return np.lexsort([*_hashed(names), with_y, rank])
+    return np.argsort(rank)
 
 
 def shuffled(order):
@@ -46,7 +49,8 @@ def shuffled(order):
 
 def _places(place, features, codes):
     """Place of each row: near for rows of near numbers, the same for rows of the same."""
-    features = features[:, (features != features[:1]).any(axis=0)]  # constant ones tell nothing
+    varies = features.min(axis=0, initial=np.inf) < features.max(axis=0, initial=-np.inf)
+    features = features[:, varies]  # constant ones tell nothing
     if features.shape[1]:
         # A column is known by its values and what they go with.
         weights = np.sin(_STRETCH * ((1 + place) @ features) / len(place))
@@ -61,12 +65,17 @@ def _places(place, features, codes):
 
 def _in_units(values):
     """Columns from 0 to 1, constant ones at 0 and missing entries at -1."""
-    known = np.where(np.isfinite(values), values, np.nan) / 2  # so that no range is infinite
-    low, high = np.fmin.reduce(known, initial=np.inf), np.fmax.reduce(known, initial=-np.inf)
+    scaled = values / 2  # so that no range is infinite
+    missing = ~np.isfinite(scaled)
+    scaled[missing] = np.nan
+    low, high = np.fmin.reduce(scaled, initial=np.inf), np.fmax.reduce(scaled, initial=-np.inf)
     spread = high - low
     constant = spread <= _ROUNDING * np.fmax(np.abs(low), np.abs(high))
-    scaled = np.where(constant, 0.0, known - low) / np.where(constant, 1.0, spread)
-    return np.where(np.isnan(known), -1.0, scaled)
+    scaled -= low
+    scaled *= ~constant
+    scaled /= np.where(constant, 1.0, spread)
+    scaled[missing] = -1.0
+    return scaled
 
 
 def _ranks(values, noise=_ROUNDING):

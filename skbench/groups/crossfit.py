@@ -206,7 +206,8 @@ def _held_out(checked, *arguments):
 def _held_out_by(splits, n_groups):
     """Numbers of the folds that hold out each group, of shape (n_repeats, n_groups)."""
     for train, test in splits:
-        if len(np.unique(test)) < len(test) or np.isin(test, train).any():
+        held = np.bincount(test, minlength=n_groups)
+        if held.max(initial=0) > 1 or held[train].any():
             raise ValueError(
                 "A fold of cv holds out a group twice, or a group that it is fitted on. Hold out "
                 "each of its groups once, and fit on the others."

@@ -255,12 +255,14 @@ class EmpiricalBayes(GroupEstimator):
         warn_of_degenerate_cases(self.z_, self.sigma2_, self._prior_variances, self.prior_variance)
 
     def _moments_of(self, prior_means, folds):
-        """Prior variances and kurtoses, both of shape (n_splits, n_groups)."""
+        """Prior variances and kurtoses, (n_splits, n_groups), or one for all groups of a split."""
         _, by_fold = PRIOR_VARIANCES[self.prior_variance]
-        parts = folds if by_fold else np.indices(folds.shape)[0]  # a fold, or a whole split
+        if not by_fold:
+            found = self._prior_moments(prior_means, slice(None))
+            return [np.broadcast_to(part, len(prior_means))[:, None] for part in found]
         A, kurtosis = np.empty((2, *prior_means.shape))
-        for part in np.unique(parts):
-            at = split, group = np.nonzero(parts == part)
+        for fold in range(folds.max() + 1):
+            at = split, group = np.nonzero(folds == fold)
             A[at], kurtosis[at] = self._prior_moments(prior_means[split, group], group)
         return A, kurtosis
 
@@ -304,7 +306,7 @@ class EmpiricalBayes(GroupEstimator):
             data = self.z_, sigma2, self.n_, self._binary
             prior = self.prior_mean_, self._outside_variances
             return Bounds(*covering_interval(*data, *prior, confidence_level), standard_error)
-        prior = self._prior_means, A, self._kurtoses, self._plausible(A)
+        prior = self._prior_means, A, self._kurtoses, A
         parts = self._interval(*prior, self.z_, sigma2, confidence_level)
         center, half_width = (part.mean(axis=0) for part in parts)
         return Bounds(center - half_width, center + half_width, standard_error)
@@ -327,12 +329,11 @@ class EmpiricalBayes(GroupEstimator):
             return Bounds(
                 *covering_interval(*data, prior_mean, A, confidence_level), standard_error
             )
-        plausible = self._plausible(np.full(len(self.z_), self.prior_variance_))[:, :1]
-        prior = prior_mean, A, np.full(len(X), self.kurtosis_), plausible
+        prior = prior_mean, A, np.full(len(X), self.kurtosis_), A[:1]
         center, half_width = self._interval(*prior, z, sigma2, confidence_level)
         return Bounds(center - half_width, center + half_width, standard_error)
 
-    def _interval(self, prior_mean, A, kurtosis, plausible, z, sigma2, confidence_level):
+    def _interval(self, prior_mean, A, kurtosis, fitted, z, sigma2, confidence_level):
         """Center and half-width: critical value (equations 9 and 10) times standard deviation."""
         w = shrinkage.shrinkage_factor(A, sigma2)
         if self.interval == "robust":
@@ -343,13 +344,12 @@ class EmpiricalBayes(GroupEstimator):
         else:
             w, half_width = robust_eb.length_optimal(A, sigma2, kurtosis, confidence_level)
         center, known = prior_mean + w * (z - prior_mean), _posterior_deviation(A, sigma2) ** 2
+        units = self._n_units(self.groups_)
+        plausible = robust_eb.plausible_prior_variances(fitted, self.sigma2_, units)
+        plausible = plausible[..., : fitted.shape[-1]]  # one for all groups where it is known so
         variance = robust_eb.posterior_variance(z - prior_mean, sigma2, plausible)
         unknown = chi2.ppf(confidence_level, 1) * np.maximum(variance - known, 0)
         return center, np.sqrt(half_width**2 + unknown)
-
-    def _plausible(self, A):
-        """Values that a prior variance may have, given so many independent groups."""
-        return robust_eb.plausible_prior_variances(A, self.sigma2_, self._n_units(self.groups_))
 
     @property
     def _moderates(self):

@@ -28,35 +28,58 @@ def critical_values(m2, kurtosis, alpha):
     """Critical values of non-nan arguments; large groups of one kurtosis start from a table."""
     m2, scale = tame(m2)
     critical, found = np.ones_like(m2), np.zeros(m2.shape, dtype=bool)
-    for value, members in _shared(kurtosis):
-        critical[members], found[members] = _interpolated(m2[members], value, alpha)
+    shared = _shared(kurtosis)
+    tables = _interpolated([m2[members] for _, members in shared], shared, alpha)
+    for (_, members), values in zip(shared, tables, strict=True):
+        critical[members], found[members] = values
     rest = ~found
     critical[rest] = _solve(m2[rest], kurtosis[rest], alpha, critical[rest])
     return critical * scale
 
 
-def _interpolated(m2, kurtosis, alpha):
-    """Critical values from a table in log m2, and which of them are right to `_RIGHT`."""
-    log_m2 = np.log(np.maximum(m2, _SMALLEST_M2))
-    coarse = _table(_nodes(log_m2, _TABLE_STEP), kurtosis, alpha, np.ones_like)
-    nodes = _nodes(log_m2, _FINE_STEP)
-    if _WORTH * len(nodes) > len(m2):
-        return coarse(log_m2), np.zeros(m2.shape, dtype=bool)
-    fine = _table(nodes, kurtosis, alpha, coarse)
-    between = nodes[:-1] + _FINE_STEP / 2
-    start = fine(between)
-    exact = _solve(np.exp(between), np.full_like(between, kurtosis), alpha, start)
-    right = np.abs(start / exact - 1) < _RIGHT
-    interval = ((log_m2 - nodes[0]) / _FINE_STEP).astype(int)
-    return fine(log_m2), right[interval] & (m2 > _SMALLEST_M2)
+def _interpolated(m2, shared, alpha):
+    """Critical values from tables in log m2, and which of them are right to `_RIGHT`.
+
+    One pair for each array of `m2`; the nodes of all tables are solved for at once.
+    """
+    if not shared:
+        return []
+    kurtosis = [value for value, _ in shared]
+    log_m2 = [np.log(np.maximum(values, _SMALLEST_M2)) for values in m2]
+    coarse = [_nodes(x, _TABLE_STEP) for x in log_m2]
+    starts = _tables(coarse, kurtosis, alpha, [np.zeros_like] * len(coarse))
+    fine = [_nodes(x, _FINE_STEP) for x in log_m2]
+    nodes = [
+        f if _WORTH * len(f) <= len(x) else c for f, c, x in zip(fine, coarse, log_m2, strict=True)
+    ]
+    tables = _tables(nodes, kurtosis, alpha, starts)
+    between = [knots[:-1] + (knots[1] - knots[0]) / 2 for knots in nodes]
+    exact = _solved(between, kurtosis, alpha, tables)
+    found = []
+    for x, knots, table, middle, chi in zip(log_m2, nodes, tables, between, exact, strict=True):
+        right = np.abs(np.exp(table(middle)) / chi - 1) < _RIGHT
+        interval = ((x - knots[0]) / (knots[1] - knots[0])).astype(int)
+        found.append((np.exp(table(x)), right[interval] & (x > np.log(_SMALLEST_M2))))
+    return found
 
 
-def _table(nodes, kurtosis, alpha, start):
-    """Critical values as a function of log m2, from those at nodes with their exact slopes."""
-    knots, kurtosis = np.exp(nodes), np.full_like(nodes, kurtosis)
-    chi = _solve(knots, kurtosis, alpha, start(nodes))
-    spline = CubicHermiteSpline(nodes, np.log(chi), _elasticity(chi, knots, kurtosis))
-    return lambda log_m2: np.exp(spline(log_m2))
+def _tables(nodes, kurtosis, alpha, starts):
+    """Log critical values as functions of log m2, from those at nodes with their exact slopes."""
+    sizes = [len(knots) for knots in nodes]
+    chi = np.concatenate(_solved(nodes, kurtosis, alpha, starts))
+    slopes = _elasticity(chi, np.exp(np.concatenate(nodes)), np.repeat(kurtosis, sizes))
+    ends = np.cumsum(sizes)[:-1]
+    parts = nodes, np.split(np.log(chi), ends), np.split(slopes, ends)
+    return [CubicHermiteSpline(*part) for part in zip(*parts, strict=True)]
+
+
+def _solved(log_m2, kurtosis, alpha, starts):
+    """Critical values of a list of arrays, each of one kurtosis, from tables of their logs."""
+    sizes = [len(x) for x in log_m2]
+    start = np.concatenate([table(x) for table, x in zip(starts, log_m2, strict=True)])
+    m2 = np.exp(np.concatenate(log_m2))
+    chi = _solve(m2, np.repeat(kurtosis, sizes), alpha, np.exp(start))
+    return np.split(chi, np.cumsum(sizes)[:-1])
 
 
 def _solve(m2, kurtosis, alpha, start):
@@ -129,9 +152,12 @@ def _solve_optimal(log_signal, kurtosis, alpha, start):
 
 def _shared(kurtosis):
     """Values that many entries share, each with the positions of its entries."""
-    values, member, counts = np.unique(kurtosis, return_inverse=True, return_counts=True)
-    many = np.flatnonzero(counts >= _TABLE_FROM)
-    return [(values[k], np.flatnonzero(member == k)) for k in many]
+    new = np.append(True, kurtosis[1:] != kurtosis[:-1])[: len(kurtosis)]
+    starts = np.flatnonzero(new)  # of runs of one value
+    values, run = np.unique(kurtosis[starts], return_inverse=True)
+    counts = np.bincount(run, np.diff(starts, append=len(kurtosis)), minlength=len(values))
+    many = values[counts >= _TABLE_FROM]
+    return [(value, np.flatnonzero(kurtosis == value)) for value in many]
 
 
 def _nodes(x, step):

@@ -324,14 +324,15 @@ def plausible_prior_variances(prior_variance, sigma2, n_units):
     >>> plausible_prior_variances(0.0, [0.01] * 8, 8).mean(axis=0)[:2].round(4)
     array([0.004, 0.004])
     """
-    A, sigma2 = floats(prior_variance, sigma2)
-    n_groups = A.shape[-1]
+    A, sigma2 = np.atleast_1d(prior_variance).astype(float), np.asarray(sigma2, dtype=float)
+    n_groups = len(sigma2)
     with np.errstate(divide="ignore"):  # an exact group that does not vary: no error at all
         information = np.sum(1 / (A + sigma2) ** 2, axis=-1, keepdims=True)
     error = np.sqrt(2 * n_groups / n_units / information)
     below = ndtr(-np.divide(A, error, out=np.full_like(A, np.inf), where=error > 0))
     shares = _MIDPOINTS.reshape(-1, *np.ones(A.ndim, dtype=int))
-    return A + error * ndtri(below + (1 - below) * shares)
+    values = A + error * ndtri(below + (1 - below) * shares)
+    return np.broadcast_to(values, (*values.shape[:-1], n_groups))
 
 
 def posterior_variance(residuals, sigma2, prior_variances):

@@ -8,9 +8,13 @@ import pandas as pd
 
 from skbench._checks import require_columns
 from skbench._types import Names, Rows, checked
+from skbench._warnings import warn_of_memory
 from skbench.items.codes import CodedRows
 from skbench.items.rows import as_frame, refuse_lists, with_item_key
 from skbench.stats.clusters import item_correlation as correlations
+
+_BYTES_OF_A_CELL = 50
+_OWN_ITEMS = "Pass item=None to summarize_items where models have hardly an item in common."
 
 
 @checked
@@ -92,6 +96,7 @@ def products_of(rows, scores, model, topic, key, units):
     column, models = rows.codes(model), rows.values(model)
     row = rows.together([*topic, *key])
     shape = row.max() + 1, len(models)
+    warn_of_memory(_BYTES_OF_A_CELL * np.prod(shape), _OWN_ITEMS)
     cell = row * len(models) + column
     scores = scores - scores.min(initial=np.inf)  # differences of large scores are kept
     answers = np.bincount(cell, minlength=np.prod(shape))

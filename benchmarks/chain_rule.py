@@ -1,4 +1,7 @@
-"""Exact chain-rule intervals of 1,000 groups, and how far draws are from them.
+"""Exact chain-rule intervals of 1,000 groups, how far draws are from them, and what they buy.
+
+The last table has coverage and mean width next to ppi-python's normal interval (`costs.ppi`), in
+2,000 groups of 200 rows, autoraters right in 85% and in half of the rows.
 
 Run from the root of the repository: ``python benchmarks/chain_rule.py``. Thirty
 unlabeled rows per label, an autorater right nine times in ten; processor times are
@@ -7,6 +10,7 @@ the shortest of several.
 
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +18,9 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]
 
+from costs.ppi import loop  # noqa: E402
+
+from skbench.ppi import ChainRulePPI, GroupedPPI  # noqa: E402
 from skbench.stats.ppi.chain_rule import chain_draws, chain_interval  # noqa: E402
 
 N_GROUPS = 1000
@@ -46,6 +53,23 @@ def shortest_time(function, *args):
     return min(times)
 
 
+def print_coverage():
+    warnings.simplefilter("ignore")  # groups with few labels of a verdict
+    print("\nlabels rate right: normal interval covers, width; chain rule covers, width")
+    for n_labels in (10, 20, 50):
+        for rate in (0.5, 0.8, 0.95):
+            for right in (0.85, 0.5):
+                rng = np.random.default_rng(int(1000 * rate + n_labels))
+                truth = (rng.random(400_000) < rate).astype(float)
+                judge = np.where(rng.random(truth.size) < right, truth, 1 - truth)
+                row = np.arange(truth.size)
+                rows = judge, np.where(row % 200 < n_labels, truth, np.nan), row // 200
+                e = GroupedPPI(ChainRulePPI()).fit(*rows).estimate()
+                both = [np.reshape(loop(*rows), (-1, 2)).T, (e.low, e.high)]
+                found = [[np.mean((a <= rate) & (rate <= b)), np.mean(b - a)] for a, b in both]
+                print(n_labels, rate, right, np.round(np.ravel(found), 3), flush=True)
+
+
 def main():
     rng = np.random.default_rng(0)
     print(f"{N_GROUPS} groups, 95% intervals; {N_DRAWS} draws for comparison")
@@ -65,6 +89,7 @@ def main():
                 f"{n_values:7} {n_labels:7} {1e3 * exact:6.0f} ms {1e3 * drawn:6.0f} ms "
                 f"{drawn / exact:6.1f} {error:15.1e}"
             )
+    print_coverage()
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ _REMEDIES = {
 LARGEST = 1e75  # fourth powers of larger numbers overflow
 _LARGEST_COUNT = 1e15  # whose whole numbers are exact
 _COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
+_PLAIN = "string", "floating", "integer", "mixed-integer-float", "boolean"  # kinds of cells
 
 
 def refuse_huge(what, values):
@@ -167,7 +168,7 @@ def check_named(what, names, labels=None):
         return at if labels is None or at >= len(labels) else plain(labels[at])
 
     missing = np.asarray(pd.isna(names))
-    if not _is_text(names):
+    if not _is_plain(names):
         tuples = (name if isinstance(name, tuple) else () for name in names)
         missing |= [any(pd.isna(part) is True for part in name) for name in tuples]
     if missing.any():
@@ -179,14 +180,14 @@ def check_named(what, names, labels=None):
     return names
 
 
-def _is_text(names):
-    """Whether names are text or of a type of arrays, so that no cell needs a look."""
-    return names.dtype != object or pd.api.types.infer_dtype(names) == "string"
+def _is_plain(names):
+    """Whether names are text, numbers or of a type of arrays, so that no cell needs a look."""
+    return names.dtype != object or pd.api.types.infer_dtype(names) in _PLAIN
 
 
 def refuse_unhashable(what, names, row=int):
     """Refuse lists, dicts and other cells that can be no name, in an array or a column."""
-    for at, name in enumerate(() if _is_text(names) else names):
+    for at, name in enumerate(() if _is_plain(names) else names):
         if not is_hashable(name):
             raise TypeError(
                 f"{what} must hold names or numbers, but row {row(at)!r} has {name!r:.60}. Turn "

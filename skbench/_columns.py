@@ -11,8 +11,6 @@ from pandas.api.types import (
     is_numeric_dtype,
 )
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from skbench._checks import DATES, check_named, floats, kind_of, plain, refuse_huge
 from skbench._warnings import warn
@@ -184,6 +182,8 @@ def _reads_categories(regressor):
 
 def encoding(regressor, X, groups, nominal):
     """A regressor behind an encoder of these columns, or itself where there are none."""
+    from sklearn.pipeline import Pipeline
+
     if not nominal:
         return regressor
     steps = [(ENCODER, indicator_encoder(X, groups, nominal)), ("regressor", regressor)]
@@ -202,6 +202,8 @@ class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """Learn the levels."""
         self.levels_ = []
         if self.nominal:
+            from sklearn.preprocessing import OneHotEncoder
+
             self._encoder = OneHotEncoder(
                 handle_unknown="ignore", sparse_output=False, drop=self.drop
             ).set_output(transform="default")

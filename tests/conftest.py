@@ -29,6 +29,14 @@ ROOT = Path(__file__).parents[1]
 collect_ignore, collect_ignore_glob = ["typing"], ["*conftest.py"]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def workers_at_once():
+    """Workers start after the first call, however little there is to do: tests shall see them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skbench._jobs._START", -1.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """Folder with real evaluation results; tests that need it skip without it."""

@@ -13,6 +13,7 @@ FLOOR = {
     "_checks": 0,
     "_columns": 1,
     "_files": 0,
+    "_jobs": 0,
     "_lazy": 0,
     "_numbers": 0,
     "_order": 2,

@@ -34,7 +34,7 @@ def names_in_stub(module):
 
 
 def test_stubs_have_the_public_names_and_their_homes():
-    for module in (skbench, skbench.ppi):
+    for module in (skbench, skbench.comparison, skbench.groups, skbench.ppi, skbench.summaries):
         for home, names in names_in_stub(module).items():
             inside = importlib.import_module(".".join(filter(None, [module.__name__, home])))
             for name in names:

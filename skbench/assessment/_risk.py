@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from skbench._checks import check_column, check_option, check_same_index
+from skbench._jobs import results
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Count, Jobs, Names, RandomState, Rows, checked
@@ -151,14 +151,14 @@ def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n
     """RiskComparison of candidates, each fitted on what every fold leaves."""
     rng = as_generator(random_state)
     deals, seeds = rng.spawn(2)
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_judged)(candidates, part, int(seeds.integers(2**31)))
-        for part in data.parts(n_splits, n_repeats, deals)
-    )
+    n_parts = n_splits * n_repeats
+    parts = data.parts(n_splits, n_repeats, deals)
+    calls = ((candidates, part, int(seeds.integers(2**31))) for part in parts)
     n_groups = len(data.summary)
     sums = np.zeros((n_groups, len(candidates) + 2))
     weights, errors = np.zeros(n_groups), {}
-    for at, columns, n_out, failures in steps(results, "refits", n_splits * n_repeats):
+    judged = results(_judged, calls, n_parts, n_jobs)
+    for at, columns, n_out, failures in steps(judged, "refits", n_parts):
         sums[at] += n_out[:, None] * columns
         weights[at] += n_out
         errors = failures | errors

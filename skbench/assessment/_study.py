@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 import pandas as pd
-from joblib import Memory, Parallel, delayed
+from joblib import Memory
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
 from skbench._checks import listed, names_of
+from skbench._jobs import results
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import (
@@ -61,9 +62,10 @@ class RepeatedSamplingStudy:
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything.
     n_jobs : int, default=None
-        Repetitions run at the same time. ``joblib.parallel_config`` chooses the backend and
-        shows progress (`verbose`). The numbers do not depend on it; threads of one process may
-        miss warnings, or ascribe them to another repetition.
+        Repetitions run at the same time, once the first show that what is left takes longer than
+        to start the workers. ``joblib.parallel_config`` chooses the backend and shows progress
+        (`verbose`). The numbers do not depend on it; threads of one process may miss warnings, or
+        ascribe them to another repetition.
 
     Attributes
     ----------
@@ -256,9 +258,8 @@ class RepeatedSamplingStudy:
         """Results and notes of all repetitions, those in memory without computing them again."""
         key = None if memory.location is None else key_of(trial)
         cached = memory.cache(repetition, ignore=["trial"])
-        running = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(remembered)(cached, trial, number, key) for number in range(self.n_repeats)
-        )
+        calls = ((cached, trial, number, key) for number in range(self.n_repeats))
+        running = results(remembered, calls, self.n_repeats, self.n_jobs)
         return steps(running, "repetitions", self.n_repeats)
 
     def _memory(self, given):

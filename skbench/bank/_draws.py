@@ -5,13 +5,21 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from skbench.stats.intervals.worst_case import end_variances
 from skbench.stats.item_response.assisted import assisted_mean, combined
-from skbench.stats.item_response.unit_prediction import drawn_effects, drawn_scores, item_scores
+from skbench.stats.item_response.unit_prediction import (
+    drawn_answers,
+    drawn_effects,
+    drawn_expectations,
+    drawn_sums,
+    item_scores,
+)
 
 N_DRAWS = 2000
 _ITEMS_AT_ONCE = 1024
+_ONE_BY_ONE = 200  # most items of a topic whose answers are drawn themselves, not their sum
 _LEAST_ASSISTED = 10
 _LEAST_IN_TOPIC = 2
 
@@ -43,18 +51,16 @@ def totals_of(estimator, population, n_draws):
     """`Totals` of the new models of an estimator."""
     sampler = _Sampler(estimator, population, n_draws)
     there = sampler.size > 0
-    parts = zip(*map(sampler.of_model, range(len(sampler.fits))), strict=True)
-    draws, least, largest = (np.stack(part)[..., there] for part in parts)
     size = sampler.size[there]
     share = size / size.sum()
-    models = enumerate(estimator.models_)
-    wholes = [
-        sampler.with_assisted(m, name, draws[m] @ share, (least[m] @ share, largest[m] @ share))
-        for m, name in models
-    ]
+    shape = n_draws, len(sampler.fits), len(size)
+    draws, whole, ends = np.empty(shape), np.empty(shape[:2]), np.empty((2, *shape[1:]))
+    for m, name in enumerate(estimator.models_):
+        own, *ends[:, m] = (part[..., there] for part in sampler.of_model(m))
+        whole[:, m] = sampler.with_assisted(m, name, own @ share, ends[:, m] @ share)
+        draws[:, m] = own
     topics = np.asarray(population.topics, dtype=object)[there]
-    whole = np.stack(wholes, axis=1)
-    return Totals(np.moveaxis(draws, 0, 1), least, largest, size, topics, whole)
+    return Totals(draws, *ends, size, topics, whole)
 
 
 class _Sampler:
@@ -71,10 +77,17 @@ class _Sampler:
         self.shared, together = shared_noise(self.fits, len(self.codes))
         q = self.design.bank.shape[1] + len(self.design.topics)
         own = np.stack([rng.standard_normal((n_draws, q), np.float32) for rng in self.streams])
-        mixed = np.tensordot(np.linalg.cholesky(together).astype(np.float32), own, axes=1)
-        self.effects = [drawn_effects(f.fit, z) for f, z in zip(self.fits, mixed, strict=True)]
+        self.mixed = np.tensordot(np.linalg.cholesky(together).astype(np.float32), own, axes=1)
         self.seed = estimator._seed
         self.n_topics = len(population.topics)
+        left = [self._of_topics(population.not_asked(f)[0]) for f in self.fits]
+        # One way for all models, which have a part of their chance in common.
+        fewest = np.min(np.where(np.array(left) > 0, left, np.inf), axis=0)
+        self.many = np.isfinite(fewest) & (fewest > _ONE_BY_ONE)
+        self.single = np.flatnonzero(~self.many[self.codes])
+
+    def _of_topics(self, left):
+        return np.bincount(self.codes, left, self.n_topics)
 
     def of_model(self, number):
         """Draws and bounds by topic."""
@@ -83,12 +96,13 @@ class _Sampler:
         share = self.population.belongs(fitted).astype(float)
         n_seen, seen = of_topic(share), of_topic(share * fitted.y)
         left, beyond = self.population.not_asked(fitted)
-        drawn = self._of_bank(number, left)
+        effects = drawn_effects(fitted.fit, self.mixed[number])
+        drawn = self._of_bank(fitted, effects, left, rng)
         more = np.flatnonzero(beyond)
         if more.size:
             h = np.full(len(more), design.attenuation)
             rows = design.topics[more], more, h
-            drawn[:, more] += self._beyond(fitted, self.effects[number], rows, beyond[more], rng)
+            drawn[:, more] += self._beyond(fitted, effects, rows, beyond[more], rng)
         size, unseen = np.maximum(self.size, 1), self.size - n_seen
         left_out = np.where(unseen > 0, unseen, np.nan)
         units = design.scale * seen + design.center * n_seen
@@ -98,27 +112,40 @@ class _Sampler:
         )
         draws = (design.scale * (seen + drawn) + design.center * self.size) / size
         if not fitted.is_answers:
-            draws = np.clip(draws + self._noise(fitted, unseen, size, rng), least, largest)
+            noise = np.sqrt(fitted.fit.noise * unseen) / size
+            noise = self._normals(rng, self.shared) * design.scale * noise
+            draws = np.clip(draws + noise, least, largest)
             failures = self._failures(fitted, draws.mean(axis=0), rng)
             draws = np.clip(draws + unseen / size * failures, least, largest)
         return draws, least, largest
 
-    def _of_bank(self, number, left):
+    def _of_bank(self, fitted, effects, left, rng):
         """Draws of sums by topic over items of the bank."""
-        fitted, rng = self.fits[number], self.streams[number]
+        X, codes = self.design.bank, self.codes
+        if not fitted.is_answers:
+            return drawn_expectations(effects, X[left], codes[left])
+        drawn = self._one_by_one(effects, left, rng)
+        if self.many.any():
+            summed = left & self.many[codes]
+            # As of single answers, which are alike where both models take the common number.
+            normals = self._normals(rng, self.shared**2)
+            drawn += drawn_sums(effects, X[summed], codes[summed], normals)
+        return drawn
+
+    def _one_by_one(self, effects, left, rng):
+        """Draws of sums of answers that are drawn themselves."""
         common = np.random.default_rng([self.seed, 0])
         drawn = np.zeros((self.n_draws, self.n_topics))
-        for start in range(0, len(left), _ITEMS_AT_ONCE):
-            here = left[start : start + _ITEMS_AT_ONCE]
-            uniforms = self._uniforms(here, common, rng) if fitted.is_answers else None
-            rows = start + np.flatnonzero(here)
+        for start in range(0, len(self.single), _ITEMS_AT_ONCE):
+            rows = self.single[start : start + _ITEMS_AT_ONCE]
+            uniforms = self._uniforms(left[rows], common, rng)
+            rows = rows[left[rows]]
             if not rows.size:
                 continue
             topic = self.codes[rows]
-            given = self.design.bank[rows], topic, np.ones(len(rows))
-            scores = drawn_scores(fitted.fit, self.effects[number], *given, uniforms)
-            there, first = np.unique(topic, return_index=True)  # items are sorted by topic
-            drawn[:, there] += np.add.reduceat(scores, first, axis=0, dtype=np.float32).T
+            answers = drawn_answers(effects, self.design.bank[rows], topic, uniforms)
+            there = np.unique(topic)
+            drawn[:, there] += (np.equal.outer(there, topic).astype(np.float32) @ answers).T
         return drawn
 
     def _uniforms(self, left, common, rng):
@@ -131,20 +158,18 @@ class _Sampler:
 
     def _beyond(self, fitted, effects, rows, n, rng):
         """Draws of the sums over items that the bank lacks, which are alike within a topic."""
-        middle = np.full((len(n), self.n_draws), 0.5, np.float32)
-        if not fitted.is_answers:
-            return n * drawn_scores(fitted.fit, effects, *rows, middle).T
         coefficients, of_topics = effects
         X, topic, h = rows
         value = h * (coefficients @ X.T + of_topics[:, topic])
+        if not fitted.is_answers:
+            return n * value
         return rng.binomial(n, 1 / (1 + np.exp(-np.clip(value, -30, 30))))
 
-    def _noise(self, fitted, unseen, size, rng):
-        """Draws of what scores with normal errors have beyond their expectations."""
+    def _normals(self, rng, shared):
+        """Normal numbers by topic, with a correlation between models."""
         own = rng.standard_normal((self.n_draws, self.n_topics))
         common = np.random.default_rng([self.seed, 1]).standard_normal(own.shape)
-        noise = np.sqrt(1 - self.shared) * own + np.sqrt(self.shared) * common
-        return noise * self.design.scale * np.sqrt(fitted.fit.noise * unseen) / size
+        return np.sqrt(1 - shared) * own + np.sqrt(shared) * common
 
     def _failures(self, fitted, mean, rng):
         """Draws of what failures that were not seen take from, or add to, a score."""
@@ -217,17 +242,20 @@ def shared_noise(fits, n_items):
     The errors of two models are correlated as far as they were asked the same items. One item on
     which the two contradict each other is added to those seen of each pair.
     """
-    asked, rest = np.zeros((2, len(fits), n_items))
-    for row, own, fitted in zip(rest, asked, fits, strict=True):
+    rests, places = [], []
+    for fitted in fits:
         known = fitted.position >= 0
         residual = (fitted.y - fitted.fit.held_out)[known]
-        own[fitted.position[known]] = 1.0
-        row[fitted.position[known]] = residual / (np.sqrt(np.mean(residual**2)) or 1.0)
-    n_both = asked @ asked.T
+        rests.append(residual / (np.sqrt(np.mean(residual**2)) or 1.0))
+        places.append(fitted.position[known])
+    at = np.concatenate(places), np.cumsum([0, *map(len, places)])
+    rest = csr_matrix((np.concatenate(rests), *at), (len(fits), n_items))
+    asked = csr_matrix((np.ones(len(at[0])), *at), rest.shape)
+    n_both = (asked @ asked.T).toarray()
     pairs = np.triu(n_both > 0, 1)
     if not pairs.any():
         return 0.0, np.eye(len(fits))
-    rho = np.clip((rest @ rest.T - 1)[pairs].sum() / (n_both + 1)[pairs].sum(), 0, 0.99)
+    rho = np.clip(((rest @ rest.T).toarray() - 1)[pairs].sum() / (n_both + 1)[pairs].sum(), 0, 0.99)
     n_own = np.diag(n_both)
     together = rho * n_both / np.sqrt(np.maximum(np.outer(n_own, n_own), 1))
     np.fill_diagonal(together, 1.0)

@@ -15,6 +15,7 @@ _LEAST_ITEMS = 30
 _COPY = 0.97
 _LEAST_MINORITY = 5  # answers of the rarer kind, without which agreement proves nothing
 _ODD_SAMPLE = 4.5  # standard errors
+_OPPOSITE = {"easier": "harder", "less predictable": "more predictable"}
 _ROUNDING = 1e-12  # relative, of squares of easiness
 
 
@@ -41,19 +42,28 @@ def warn_of_copies(bank, name, fitted):
         )
 
 
-def warn_of_sample(bank, name, fitted, sampled):
+def features_of(bank):
+    """What may be odd of items asked, less its means by topic, and its variances there."""
+    k = len(bank.topics_)
+    size = np.bincount(bank.topic_codes_, minlength=k)
+    kinds = {"easier": bank.easiness_, "less predictable": answer_variance(bank)}
+    found = {}
+    for kind, feature in kinds.items():
+        away = feature - (np.bincount(bank.topic_codes_, feature, k) / size)[bank.topic_codes_]
+        spread = np.bincount(bank.topic_codes_, away**2, k) / np.maximum(size - 1, 1)
+        spread[spread <= _ROUNDING * np.mean(feature**2)] = 0
+        found[kind] = away, spread, size
+    return found
+
+
+def warn_of_sample(features, name, fitted, sampled):
     """Whether the items asked may be a random sample of those of their topics."""
     if sampled != "auto":
         return sampled == "random"
     if fitted.designed:
         return True
-    features = {
-        "easier": bank.easiness_,
-        "harder": -bank.easiness_,
-        "more predictable": -answer_variance(bank),
-    }
-    features["less predictable"] = -features["more predictable"]
-    away = {kind: _away(bank, fitted, feature) for kind, feature in features.items()}
+    away = {kind: _away(fitted, *feature) for kind, feature in features.items()}
+    away |= {_OPPOSITE[kind]: -size for kind, size in away.items()}
     kind = max(away, key=away.get)
     if away[kind] <= _ODD_SAMPLE:
         return True
@@ -66,21 +76,13 @@ def warn_of_sample(bank, name, fitted, sampled):
     return False
 
 
-def _away(bank, fitted, feature):
+def _away(fitted, away, spread, size):
     """How many standard errors a feature of the items asked is above that of random ones."""
     known = fitted.position >= 0
-    position, topic = fitted.position[known], fitted.topic[known]
-    k = len(bank.topics_)
-    size = np.bincount(bank.topic_codes_, minlength=k)
-    mean = np.bincount(bank.topic_codes_, feature, k) / size
-    away = (feature - mean[bank.topic_codes_]) ** 2
-    spread = np.bincount(bank.topic_codes_, away, k) / np.maximum(size - 1, 1)
-    n = np.bincount(topic, minlength=k)
+    n = np.bincount(fitted.topic[known], minlength=len(size))
     # Under random sampling the sums are independent, with these variances.
-    spread[spread <= _ROUNDING * np.mean(feature**2)] = 0
     variance = np.sum(n * (1 - n / size) * spread)
-    excess = np.sum(feature[position] - mean[topic])
-    return excess / np.sqrt(variance) if variance > 0 else 0.0
+    return away[fitted.position[known]].sum() / np.sqrt(variance) if variance > 0 else 0.0
 
 
 def summary_of(estimator):

@@ -10,8 +10,7 @@ from scipy.special import expit
 
 from skbench._checks import check_bank
 from skbench._random import as_generator
-from skbench._types import Count, RandomState, checked
-from skbench.bank.item_bank import ItemBank
+from skbench._types import Bank, Count, RandomState, checked
 from skbench.items.rows import CHANCE
 from skbench.stats.item_response.sampling import allocate, systematic_sample
 
@@ -21,7 +20,7 @@ _LEVELS = np.linspace(0.05, 0.95, 10)  # of the abilities of earlier models
 
 @checked
 def choose_items(
-    bank: ItemBank,
+    bank: Bank,
     n_items: Count,
     topics: Literal["topic"] | None = "topic",
     *,

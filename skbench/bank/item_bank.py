@@ -17,6 +17,7 @@ from skbench._random import as_generator
 from skbench._types import Bounds, Count, Label, Names, Path, RandomState, Rows, Whole, checked
 from skbench._warnings import warn
 from skbench.bank._file import read_bank, write_bank
+from skbench.bank._joint import joint_draws
 from skbench.bank._past import read_past
 from skbench.bank._rows import positions_in
 from skbench.containers import Draws
@@ -268,8 +269,6 @@ class ItemBank(BaseEstimator):
         UserWarning
             As `UnitLevelModel`.
         """
-        from skbench.bank._joint import joint_draws  # it takes a UnitLevelModel of this bank
-
         check_is_fitted(self)
         return joint_draws(self, items, by, n_draws, population, bounds, random_state)
 

@@ -11,9 +11,8 @@ import pandas as pd
 from skbench._checks import check_bank
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Count, Level, Positive, RandomState, checked
+from skbench._types import Bank, Count, Level, Positive, RandomState, checked
 from skbench.bank.choose import choose_items
-from skbench.bank.item_bank import ItemBank
 from skbench.bank.unit_level import UnitLevelModel
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
@@ -41,7 +40,7 @@ class ItemsNeeded(NamedTuple):
 
 @checked
 def items_needed(
-    bank: ItemBank,
+    bank: Bank,
     half_width: Positive = 0.02,
     by: Literal["model", "topic"] = "model",
     *,

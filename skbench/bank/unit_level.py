@@ -19,18 +19,23 @@ from skbench._checks import (
     plain,
 )
 from skbench._random import as_generator
-from skbench._types import Bounds, Count, Level, Names, RandomState, Rows, checked
+from skbench._types import Bank, Bounds, Count, Level, Names, RandomState, Rows, checked
 from skbench._warnings import warn
 from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
-from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
+from skbench.bank._new_models import features_of, summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows, refuse_strangers, warn_of_unknown
-from skbench.bank.item_bank import ItemBank
 from skbench.containers import Draws, Estimate
 from skbench.items.ranges import bounds_of, unlike_units
 from skbench.stats.intervals.posterior import posterior_interval
 from skbench.stats.item_response.unit_prediction import item_scores
+
+
+def _places(codes, n):
+    """Places of each of `n` codes."""
+    ends = np.cumsum(np.bincount(codes, minlength=n))
+    return np.split(np.argsort(codes, kind="stable"), ends[:-1])
 
 
 @checked
@@ -85,8 +90,9 @@ class UnitLevelModel(BaseEstimator):
     of topics (a t distribution). It is fitted by expectation propagation; `s` is estimated, the
     scale of `v` averaged over. Other scores have normal errors. See `skbench.stats.unit_level`.
 
-    `estimate` is about all items of the bank: answers seen, plus draws of the others. Ends of
-    intervals are totals that can be; where all items were asked they are the score. By model, an
+    `estimate` is about all items of the bank: answers seen, plus draws of the others, which `fit`
+    makes (of sums where more than 200 of a topic are left). Ends of intervals are totals that can
+    be; where all items were asked they are the score. By model, an
     assisted estimate (mean prediction plus mean residual) takes over as far as it contradicts the
     model (`skbench.stats.assisted.combined`): the draws are moved and scaled to the mean and
     variance of both. Draws of scores that are not 0/1 allow for failures that were not seen, one
@@ -116,7 +122,7 @@ class UnitLevelModel(BaseEstimator):
 
     def __init__(
         self,
-        bank: ItemBank | None = None,
+        bank: Bank | None = None,
         *,
         model: str = "model",
         topic: str = "topic",
@@ -162,19 +168,21 @@ class UnitLevelModel(BaseEstimator):
         self._bounds = self._score_bounds(y, answers)
         self._design = design(self.bank, len(rows.new_topics), None if answers else y)
         self._fits = {
-            name: fit_model(self.bank, self._design, rows, y, codes == code, answers)
-            for code, name in enumerate(names)
+            name: fit_model(self.bank, self._design, rows, y, own, answers)
+            for name, own in zip(names, _places(codes, len(names)), strict=True)
         }
         self._seed = int(as_generator(self.random_state).integers(2**31))
         only = "they tell of their topic only, and are not part of the estimates"
         meaning = f"{only} unless population=... says so"
         warn_of_unknown(self.bank, rows.item, rows.position, "rows", meaning)
         self.random_sample_, self.bank_weight_ = {}, {}
+        features = features_of(self.bank)
         for name, fitted in self._fits.items():
             warn_of_copies(self.bank, name, fitted)
-            self.random_sample_[name] = warn_of_sample(self.bank, name, fitted, self.sampled)
+            self.random_sample_[name] = warn_of_sample(features, name, fitted, self.sampled)
             self.bank_weight_[name] = float(fitted.fit.coefficients[1])
         self.summary_ = summary_of(self)
+        self._totals = totals_of(self, population_of(self, None), N_DRAWS)
         return self
 
     def predict(self, X: Rows) -> np.ndarray:
@@ -191,7 +199,8 @@ class UnitLevelModel(BaseEstimator):
         """
         check_is_fitted(self, "summary_")
         rows = read_rows(self.bank, X, self.model, self.topic, self.item)
-        unknown = sorted(set(rows.model) - set(self.models_), key=str)
+        codes = self.models_.get_indexer(rows.model)
+        unknown = sorted(set(rows.model[codes < 0]), key=str)
         if unknown:
             raise ValueError(f"Model {unknown[0]!r} was not fitted: fit it on some items first.")
         new = [name for name in rows.new_topics if name not in self._new_topics]
@@ -200,8 +209,8 @@ class UnitLevelModel(BaseEstimator):
         names = [*self.bank.topics_, *rows.new_topics]
         topic = pd.Index([*self.bank.topics_, *self._new_topics]).get_indexer(names)[rows.topic]
         out = np.empty(len(rows.model))
-        for name, fitted in self._fits.items():
-            own = rows.model == name
+        every = zip(self._fits.values(), _places(codes, len(self._fits)), strict=True)
+        for fitted, own in every:
             features, h = self._design.features(rows.position[own], topic[own])
             out[own] = item_scores(fitted.fit, features, topic[own], h)
         return np.clip(self._design.center + self._design.scale * out, *self._bounds)
@@ -234,7 +243,7 @@ class UnitLevelModel(BaseEstimator):
         Intervals of a model whose answers were all right (wrong) end at the largest (least)
         score possible, as Brown, Cai and DasGupta (2001) modify Jeffreys' interval.
         """
-        totals, by = self._totals(population, N_DRAWS), self._levels(by)
+        totals, by = self._drawn(population, N_DRAWS), self._levels(by)
         draws, least, largest = totals.of([*by.values()])
         low, high = posterior_interval(draws.reshape(len(draws), -1), confidence_level)
         low, high = self._all_alike(list(by.values()), low, high, least, largest)
@@ -272,12 +281,15 @@ class UnitLevelModel(BaseEstimator):
         Draws
             Axes in the order of `by`: for right and wrong answers, totals over the number of items.
         """
-        totals, by = self._totals(population, n_draws), self._levels(by)
+        totals, by = self._drawn(population, n_draws), self._levels(by)
         draws = totals.of([*by.values()])[0]
         return Draws(draws, tuple(self._axes(totals, by)), "posterior")
 
-    def _totals(self, population, n_draws):
+    def _drawn(self, population, n_draws):
+        """Draws of all totals: those of `fit`, of which all estimates are made."""
         check_is_fitted(self, "summary_")
+        if population is None and n_draws == N_DRAWS:
+            return self._totals
         return totals_of(self, population_of(self, population), n_draws)
 
     def _levels(self, by):

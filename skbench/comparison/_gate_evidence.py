@@ -16,7 +16,7 @@ from skbench.comparison._gate_worst import worst_of_bank, worst_of_items
 from skbench.comparison._pair_warnings import SKEWED, has_no_spread, skewed, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import compared, pair_positions
-from skbench.comparison.extremes import Extremes
+from skbench.comparison.extreme_groups import Extremes
 from skbench.comparison.posterior import (
     check_bank_settings,
     compared_by_posterior,

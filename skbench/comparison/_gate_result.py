@@ -12,7 +12,7 @@ import pandas as pd
 from skbench._numbers import number, score_form
 from skbench._printed import records
 from skbench.comparison._gate_worst import verdict_on_worst
-from skbench.comparison.extremes import Extremes, likely_in_words
+from skbench.comparison.extreme_groups import Extremes, likely_in_words
 from skbench.stats.ranking import noninferiority
 
 BLIND = 0.5  # a gate with less power says so before anything else

@@ -10,7 +10,7 @@ import pandas as pd
 
 from skbench._checks import plain
 from skbench._warnings import warn
-from skbench.comparison.extremes import extremes
+from skbench.comparison.extreme_groups import extremes
 from skbench.containers import Draws
 from skbench.groups import MixedModel
 from skbench.stats.intervals.posterior import equality_p_value

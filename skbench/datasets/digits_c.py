@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
@@ -15,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from skbench._checks import of_one_type, require_columns
+from skbench._jobs import results
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Count, Jobs, RandomState, checked
@@ -113,10 +113,11 @@ def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> Item
     models = _fitted_models(train, train_digits, _legacy(fit_seed))
     topics = [(corruption, severity) for corruption in CORRUPTIONS for severity in SEVERITIES]
 
-    work = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
-        joblib.delayed(_answers)(models, test, digits, *topic, seed)
+    calls = (
+        (models, test, digits, *topic, seed)
         for topic, seed in zip(topics, topic_seeds, strict=True)
     )
+    work = results(_answers, calls, len(topics), n_jobs)
     answers = zip(*steps(work, "topics", len(topics)), strict=True)
     scores, confidences = (np.stack(part) for part in answers)
     items = _rows(list(models), topics, numbers, scores, confidences)

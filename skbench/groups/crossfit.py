@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
@@ -15,6 +14,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named, check_same_index
 from skbench._columns import informative_columns
+from skbench._jobs import results
 from skbench._order import content_order, shuffled
 from skbench._progress import steps
 from skbench._random import as_generator, seeded_splitter
@@ -177,10 +177,12 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     splits = list(splits_of(splitter, X, z, groups))
     folds = _held_out_by(splits, len(z))
     inner, columns = encoded_once(regressor, X)
-    predicted = Parallel(n_jobs=n_jobs)(
-        delayed(_held_out)(number > 0, clone(inner), columns, z, weights, *split)
-        for number, split in enumerate(steps(splits, "folds"))
+    calls = (
+        (number > 0, clone(inner), columns, z, weights, *split)
+        for number, split in enumerate(splits)
     )
+    folded = results(_held_out, calls, len(splits), n_jobs)
+    predicted = list(steps(folded, "folds", len(splits)))
     prior_means, seen = np.empty(folds.shape), np.zeros(len(z), dtype=int)
     for (_, test), values in zip(splits, predicted, strict=True):
         prior_means[seen[test], test] = values

@@ -13,14 +13,12 @@ class CalibratedScores(NamedTuple):
     """Scores of rows, straight lines in the autorater's; one line per cell."""
 
     cell_of: Callable  # cell_of(autorater, codes) numbers cells from 0, and pickles
-    slope: np.ndarray | None  # (n_cells, n_autoraters); None where the cell says all
+    slope: np.ndarray  # (n_cells, n_autoraters)
     level: np.ndarray  # nan where nothing is known of a cell
 
     def __call__(self, autorater, codes):
         """Scores of rows with these autorater scores in the groups `codes`."""
         cells = self.cell_of(autorater, codes)
-        if self.slope is None:
-            return self.level[cells]
         return self.level[cells] + np.einsum("ij,ij->i", self.slope[cells], autorater)
 
 
@@ -40,8 +38,8 @@ def lines_with_mean(data, cell_of, slope, level, mean):
     return CalibratedScores(cell_of, slope, level + np.repeat(shift, len(level) // len(mean)))
 
 
-def shares_by_verdict(cell_of, shares, n_rows, mean, bounds=(0.0, 1.0)):
+def shares_by_verdict(cell_of, shares, n_rows, mean, bounds, autorater, codes):
     """Mean label given each verdict, moved on the logit scale so that fitted rows have `mean`."""
     low, high = bounds
     moved = shares_with_mean((shares - low) / (high - low), n_rows, (mean - low) / (high - low))
-    return CalibratedScores(cell_of, None, (low + (high - low) * moved).ravel())
+    return (low + (high - low) * moved).ravel()[cell_of(autorater, codes)]

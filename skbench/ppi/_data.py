@@ -80,7 +80,8 @@ def autorater_scores(table, numeric=True):
         scores = np.asarray(table, dtype=object)
         for name, column in zip(names, scores.T, strict=True):
             refuse_unhashable(f"The autorater's column {name!r}", column)
-            whole = [value for value in column if isinstance(value, int)]
+            has_whole = pd.api.types.infer_dtype(column) not in ("string", "floating")
+            whole = [value for value in column if isinstance(value, int)] if has_whole else []
             refuse_huge(_SCORES, np.array(whole, dtype=object))
     elif is_frame and not table.dtypes.isin([float]).all():
         columns = [floats(_SCORES, table.iloc[:, at]) for at in range(len(names))]

@@ -88,13 +88,13 @@ def independent_observations(result):
 
 
 def autorater_columns(data, names, numeric):
-    """Scores, or indicators of each category but the first, as a dictionary of columns."""
+    """Scores, or indicators of each verdict but the first, as a dictionary of columns."""
     names = names or ["autorater"]
     if len(names) != data.autorater.shape[1]:
         names = [f"autorater {j}" for j in range(data.autorater.shape[1])]
     columns = zip(names, data.autorater.T, strict=True)
     if numeric:
-        return {f"{name} mean": column for name, column in columns}
+        return {f"{name} mean": column.astype(float, copy=False) for name, column in columns}
     return {
         f"{name} = {value}": (column == value).astype(float)
         for name, column in columns

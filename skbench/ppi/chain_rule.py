@@ -233,7 +233,8 @@ class ChainRulePPI(PPIEstimator):
             n_unlabeled=table.unlabeled.sum(axis=1),
             unlabeled_variance=moments.unlabeled_variance,
             interval=interval,
-            calibrated=shares_by_verdict(
+            calibrated=partial(
+                shares_by_verdict,
                 partial(_verdict_cells, verdicts_read),
                 label_means(table.labeled, values),
                 table.unlabeled + table.labeled.sum(axis=2),

@@ -74,8 +74,8 @@ class GroupedPPI(BaseEstimator):
     effective_sample_size_ : ndarray of shape (n_groups,)
         Number of labels from which the classical mean has this standard error.
     features_ : DataFrame with n_groups rows
-        Mean score of each autorater (for categories, the share of each but the first) over
-        all rows of the group, free of the estimate's noise, and `features`.
+        Mean score of each autorater (for up to ten verdicts, the share of each but the first)
+        over all rows of the group, free of the estimate's noise, and `features`.
     unlabeled_groups_ : pandas.Index
         Groups without a label. They are not in `summary_`; an estimator fitted on
         it can predict them from ``features_.loc[unlabeled_groups_]``.
@@ -325,6 +325,8 @@ class GroupedPPI(BaseEstimator):
     def _direct(self, data):
         """What the estimator finds, its variances not made safe for intervals."""
         changed = _UNSMOOTHED.get(type(self.estimator_), {})
+        if data is self._data and not changed:
+            return self._result
         return clone(self.estimator_).set_params(**changed)._fit_groups(data)
 
     def _store(self, data):
@@ -362,7 +364,9 @@ class GroupedPPI(BaseEstimator):
     @cached_property
     def features_(self) -> pd.DataFrame:
         """Autorater means of all groups, and the caller's table joined to them."""
-        columns = autorater_columns(self._data, self._names, self.estimator_._numeric_autorater)
+        cut_up = getattr(self.estimator_, "bins_", None) is not None
+        numeric = self.estimator_._numeric_autorater or cut_up
+        columns = autorater_columns(self._data, self._names, numeric)
         population = self.estimator_.get_params().get("population")
         means = autorater_features(self._data, columns, self._summarized[1], population)
         known = self._known_features

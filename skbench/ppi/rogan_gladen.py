@@ -161,11 +161,13 @@ class RoganGladen(PPIEstimator):
             n_unlabeled=n_unlabeled,
             unlabeled_variance=q_variance / gain**2,
             interval=partial(_fieller, *rates),
-            calibrated=shares_by_verdict(
+            calibrated=partial(
+                shares_by_verdict,
                 partial(_verdict_cells, self.positive),
                 _predictive_values(share, s, f),
                 np.column_stack([n_rows - n_positive, n_positive]),
                 share,
+                (0.0, 1.0),
             ),
         )
 

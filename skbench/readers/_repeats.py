@@ -5,7 +5,7 @@ import pandas as pd
 from skbench._checks import listed
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, normal
-from skbench.items.rows import joined
+from skbench.items.rows import coded, joined
 from skbench.readers._found import item_key, topic_columns
 
 _METRICS = ("metric", "metric_name", "scorer", "filter")
@@ -56,7 +56,7 @@ def with_unique_items(items, roles, notes, place, bad):
         places = items[[*key[:-1], "cluster"]].drop_duplicates()["cluster"]
         if n_wide := places[places.duplicated()].nunique():
             notes.append(f"{n_wide} clusters hold items of several topics: each is one cluster")
-    if items[key].drop_duplicates().duplicated("item").any():
+    if coded(items, key).max(initial=-1) >= items["item"].nunique():
         notes.append("item ids start again in every topic: items are told apart by topic and id")
     return items
 

@@ -1,5 +1,7 @@
 """The `skbench` command: each subcommand lives in a file of its own."""
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -51,6 +53,9 @@ def main(args=None):
         sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
     for name in ("stdout", "stderr"):
         setattr(sys, name, _unread(getattr(sys, name)))
+    # To look for garbage among modules, which stay, takes as long as to load some, also at the end.
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)
     # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__

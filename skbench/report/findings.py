@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboar
 from skbench.comparison.tradeoffs import Tradeoff, both_level, tradeoff_of
 from skbench.containers import Draws, Estimate
 from skbench.groups import DirectEstimator
+from skbench.items.rows import coded
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.terminal import one_line
@@ -54,10 +55,12 @@ class Findings:
     extremes: Estimate | None = None
     worst_chances: pd.DataFrame | None = None
 
+    @cached_property
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
         return tables.model_rows(self.board)
 
+    @cached_property
     def pairs(self):
         """One row per pair of models, neighbours first, with a verdict and `more_items`.
 
@@ -132,8 +135,8 @@ def _size(read, n_models, topics, unrelated):
     items = read.items
     return {
         "models": n_models,
-        "topics": len(items[topics].drop_duplicates()) if topics else 0,
-        "items": 0 if unrelated and n_models > 1 else len(items[read.key].drop_duplicates()),
+        "topics": int(coded(items, topics).max() + 1) if topics else 0,
+        "items": 0 if unrelated and n_models > 1 else int(coded(items, read.key).max() + 1),
         "scores": len(items),
     }
 
@@ -196,9 +199,10 @@ def _extremes(draws, known_range, confidence_level):
     enough = (models.value_counts() >= FEWEST_GROUPS)[models].to_numpy()
     if not enough.any():
         return None
+    values = values if enough.all() else values[:, enough]
     if known_range is not None:
         values = np.clip(values, *known_range)
-    of_enough = Draws(values[:, enough], labels[enough], draws.kind)
+    of_enough = Draws(values, labels[enough], draws.kind)
     return extremes(of_enough, by="model", confidence_level=confidence_level)
 
 

@@ -13,7 +13,7 @@ _OUT_OF_REACH = 1e6  # items that nobody will add
 def headline(findings):
     """What a report says, in a few sentences."""
     doubts = [f"Check first: {doubt.rstrip('.')}." for doubt in findings.doubts]
-    models = list(findings.models().itertuples())
+    models = list(findings.models.itertuples())
     form = score_form(findings.board.estimate.value)
     if len(models) == 1:
         (one,) = models
@@ -36,7 +36,7 @@ def headline(findings):
 
 def facts(findings, about):
     """Date, data, models and past of a report, as pairs of a word and a text."""
-    past, names = findings.worth, list(findings.models()["model"])
+    past, names = findings.worth, list(findings.models["model"])
     more = len(names) - _MOST_NAMES
     some = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     return [
@@ -97,7 +97,7 @@ def unlike_in_the_headline(groups):
 
 def _settled(findings, best):
     """How many more items would tell the first of the best from the others."""
-    pairs = findings.pairs()
+    pairs = findings.pairs
     if len(best) > 1:
         # Of each pair with the first of the best, the model that is not it.
         others = pairs["model_a"].where(pairs["model_b"] == best[0], pairs["model_b"])

@@ -25,7 +25,7 @@ def score_table(findings):
     topics = names.drop(columns="item")
     topic = tables.joined(topics) if topics.shape[1] else [""] * len(names)
     scores.index = pd.MultiIndex.from_arrays([topic, names["item"].astype(str)])
-    return scores.rename_axis(["topic", "item"]).reindex(columns=findings.models()["model"])
+    return scores.rename_axis(["topic", "item"]).reindex(columns=findings.models["model"])
 
 
 def as_json(value):

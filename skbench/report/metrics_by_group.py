@@ -9,7 +9,7 @@ from skbench._checks import listed, plain
 from skbench._numbers import number
 from skbench._undecided import Undecided
 from skbench.comparison import extremes
-from skbench.comparison.extremes import likely_in_words
+from skbench.comparison.extreme_groups import likely_in_words
 from skbench.groups import DirectEstimator
 from skbench.items.roles import find_roles, may_be
 from skbench.readers.loading import load_table

@@ -46,7 +46,7 @@ def write(path, findings, about, verdicts):
 
 def rendered(findings, about, verdicts, stem):
     """The page as text, and the tables that it does not hold in full, by name."""
-    pairs, scores = findings.pairs(), items_page.score_table(findings)
+    pairs, scores = findings.pairs, items_page.score_table(findings)
     template = _template(score_form(findings.groups["direct"]))
     for most in _MOST_ROWS:
         text = template.render(
@@ -77,7 +77,7 @@ def _beside(stem, name):
 def _parts(findings, all_pairs, most):
     """What the template shows, with at most so many groups and pairs."""
     form = score_form(findings.groups["direct"])
-    models, groups = findings.models(), findings.groups.head(most)
+    models, groups = findings.models, findings.groups.head(most)
     names = list(models["model"])
     topics = list(dict.fromkeys(groups["topic"])) if findings.size["topics"] else []
     pairs = list(all_pairs.head(most).itertuples())

@@ -9,7 +9,7 @@ import pandas as pd
 from skbench._files import append_whole
 from skbench._numbers import number, score_form
 from skbench._printed import NUMBERS
-from skbench.comparison.extremes import likely_in_words
+from skbench.comparison.extreme_groups import likely_in_words
 from skbench.comparison.tradeoffs import cost_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline
@@ -110,7 +110,7 @@ def _told(parts):
 
 def ranking(findings):
     """Models from best to worst, who may be the best, and what else there is to know."""
-    board, table = findings.board, findings.models()
+    board, table = findings.board, findings.models
     form = score_form(table["value"])
     columns = [
         Column("model", table["model"]),
@@ -167,8 +167,9 @@ def _bars(rows):
     axis = rows[["low", "direct", "value"]].min().min(), rows["high"].max()
     ends = [number(end, form) for end in axis]
     marks = _ASCII_MARKS if ascii_only() else _MARKS
-    bars = [bar(row.value, row.low, row.high, axis, marks=marks) for row in rows.itertuples()]
-    return Column(ends[0] + ends[1].rjust(_BAR_WIDTH - len(ends[0])), bars)
+    drawn = zip(rows["value"], rows["low"], rows["high"], strict=True)
+    heading = ends[0] + ends[1].rjust(_BAR_WIDTH - len(ends[0]))
+    return Column(heading, list(drawn), lambda ends: bar(*ends, axis, marks=marks), align="left")
 
 
 def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
@@ -189,12 +190,12 @@ def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
 
 def pair_sentences(findings, n_pairs):
     """What the verdicts promise, and one sentence for each of so many pairs (None: all)."""
-    pairs = findings.pairs()
+    pairs = findings.pairs
     yield (
         f"{findings.comparison.estimate.method}; verdicts and intervals hold for all pairs at "
         "once: a verdict is clear where the interval leaves out 0"
     )
-    decimals = score_form(findings.models()["value"])[1:]
+    decimals = score_form(findings.models["value"])[1:]
     shown = pairs.iloc[:n_pairs]
     for row in shown.itertuples():
         yield verdict_in_words(row, decimals)
@@ -233,7 +234,7 @@ def extreme_rows(findings):
     if findings.extremes is None:
         return pd.DataFrame(columns=["model", "extreme", *NUMBERS, "method", "guarantee"])
     rows = findings.extremes.to_frame().reset_index().astype({"model": str})
-    place = dict(zip(findings.models()["model"], range(len(findings.board)), strict=True))
+    place = dict(zip(findings.models["model"], range(len(findings.board)), strict=True))
     return rows.sort_values("model", key=lambda names: names.map(place), kind="stable")
 
 
@@ -243,11 +244,12 @@ def worst_sentences(findings, most=None):
         f"{tables.promise(findings.extremes)}; in brackets the probability of each topic of being "
         "the worst"
     )
-    rows, chances = extreme_rows(findings), findings.worst_chances
+    rows = extreme_rows(findings)
+    chances = dict(list(findings.worst_chances.groupby("model", sort=False)))
     worst = rows[rows["extreme"] == "worst"]
     form = score_form(findings.groups["direct"])
     for row in worst.iloc[:most].itertuples():
-        own = chances[chances["model"] == row.model].set_index("topic")["worst_probability"]
+        own = chances[row.model].set_index("topic")["worst_probability"]
         low, high = (number(x, form) for x in (row.low, row.high))
         yield (
             f"{row.model}: its worst topic is between {low} and {high}, and is "
@@ -276,8 +278,8 @@ def document(findings, about, verdicts):
             "remarks": board.remarks,
         },
         "groups": findings.groups,
-        "models": findings.models(),
-        "pairs": findings.pairs(),
+        "models": findings.models,
+        "pairs": findings.pairs,
         "tradeoff": None if findings.tradeoff is None else _traded(findings.tradeoff),
         "extremes": extreme_rows(findings),
         "warnings": findings.warnings,

@@ -26,7 +26,7 @@ def verdicts(findings, known_range, fail_under, fail_if_worse_than):
 
 
 def _under(findings, limit):
-    models = findings.models().set_index("model")
+    models = findings.models.set_index("model")
     threshold = f"--fail-under {limit:g}"
     below = models["high"] < limit
     unknown = ~((models["low"] >= limit) | below)
@@ -50,7 +50,7 @@ def _worse(findings, name):
     threshold = f"--fail-if-worse-than {name}"
     known = [str(model) for model in findings.board.estimate.labels]
     check_model(name, known)
-    pairs = findings.pairs()
+    pairs = findings.pairs
     first = pairs["model_a"] == name
     second = pairs["model_b"] == name
     lost = first & (pairs["verdict"] == "better") | second & (pairs["verdict"] == "worse")

@@ -5,6 +5,7 @@ import pandas as pd
 
 from skbench.items.ranges import unlike_units
 from skbench.items.roles import judge_columns
+from skbench.items.rows import coded
 
 _MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
@@ -17,7 +18,7 @@ def understood(rows):
     Counts are 0 where there is no column; `blank` is the share of answers that are not there;
     `gaps`, of each model that lacks some, the share answered by part of the items.
     """
-    items, topics = rows.items, rows.topics
+    items, topics = rows.items, coded(rows.items, rows.topics)
     roles = ("model", "cluster")
     sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
     sizes["n_items"] = 0
@@ -25,14 +26,16 @@ def understood(rows):
         sizes["n_clusters"] = 0
     repeats, (blank, gaps) = 1, (0.0, [])
     if "item" in items:
-        sizes["n_items"] = len(items[rows.key].drop_duplicates())
-        answer = answer_key(rows)
-        repeats, (blank, gaps) = items.groupby(answer, sort=False).size().max(), _gaps(rows, topics)
+        item = coded(items, rows.key)
+        model, models = pd.factorize(items["model"]) if "model" in items else (item * 0, [None])
+        sizes["n_items"] = int(item.max()) + 1
+        repeats = np.bincount(model * sizes["n_items"] + item).max()
+        blank, gaps = _gaps(rows, model, models, item, topics)
     humans, judges = judge_columns([name for name in items if name != "score"])
     scores, known_range = _scores(rows)
     return sizes | {
         "what": "items" if rows.groups is None else "groups",
-        "n_topics": len(items[topics].drop_duplicates()) if topics else 0,
+        "n_topics": int(topics.max() + 1) if rows.topics else 0,
         "n_answers": len(items) if rows.groups is None else int(np.sum(items.get("n", 0))),
         "n_repeats": int(repeats),
         "blank": blank,
@@ -107,20 +110,16 @@ def _scores(rows):
     return f"{kind} from {score.min():.6g} to {score.max():.6g}, {span}", known
 
 
-def _gaps(rows, topics):
+def _gaps(rows, model, models, item, topic):
     """Share of the answers that are not there, and where, model by model."""
-    items = rows.items
-    if "model" not in items or items["model"].nunique() < 2:
+    if len(models) < 2:
         n_blank = 0 if rows.blank is None else len(rows.blank)
-        return n_blank / max(1, len(items) + n_blank), []
-    model, models = pd.factorize(items["model"])
-    item = items.groupby(rows.key, sort=False).ngroup().to_numpy()
+        return n_blank / max(1, len(item) + n_blank), []
     n_items = item.max() + 1
     answered = np.zeros((len(models), n_items), dtype=bool)
     answered[model, item] = True
     # A part of the map for each topic, or for items that stand together in the file.
     part = np.arange(n_items) * min(n_items, _MOST_CELLS) // n_items
-    topic = items.groupby(topics, sort=False).ngroup() if topics else np.zeros(1)
     if 0 < topic.max() < _MOST_CELLS:
         part[item] = topic
         part = np.unique(part, return_inverse=True)[1]

@@ -16,7 +16,7 @@ from skbench.tasks._task_weights import task_weights
 from skbench.tasks.aggregate import aggregate
 
 _BATCH_CELLS = 2**22  # scores drawn at once, 32 MB
-_MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
+MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
 
 
 @checked
@@ -91,6 +91,10 @@ class DrawnTasks:
             values = self._batch(number, start, min(step, self.n_draws - start))
             yield Draws(values, self.labels, self._draw_kind)
 
+    def _means(self, shares):
+        """Draws of weighted means, (n_draws, n_models, n_means), if there is a faster way."""
+        return None
+
     def _sorted(self, values):
         """Values of models and tasks in the order of `_axes`, put into the order of `labels`."""
         out = np.empty_like(values)
@@ -115,7 +119,7 @@ class DrawnTasks:
         check_is_fitted(self)
         if self._draws is None:
             shape = (self.n_draws, len(self.models_), len(self.tasks_))
-            if np.prod(shape, dtype=float) > _MOST_STORED:
+            if np.prod(shape, dtype=float) > MOST_STORED:
                 raise MemoryError(
                     f"{shape[0]} draws of {shape[1]} models on {shape[2]} tasks take "
                     f"{8e-9 * np.prod(shape, dtype=float):.3g} GB. Pass the estimator itself to "

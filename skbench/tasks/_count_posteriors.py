@@ -5,6 +5,7 @@ import numpy as np
 from skbench._checks import plain
 from skbench.stats.resampling.beta_binomial import (
     draw_accuracies,
+    draw_means,
     posterior_accuracy,
     posterior_grid,
 )
@@ -13,6 +14,7 @@ from skbench.stats.resampling.markov_chains import effective_sample_size, r_hat
 
 _BLOCK = 16  # models integrated at once
 _EDGE_MASS = 1e-6
+_MANY_TASKS, _SKEWNESS = 50, 0.2  # from here weighted means are all but normal
 _GRID_ERROR = 1e-2  # of the log evidence: the accuracies are off by far less
 _N_CHAINS = 4
 _N_WARMUP = 500
@@ -52,6 +54,24 @@ class GridPosterior:
         for i, points in enumerate(self._points):
             known = self._k[i], self._n[i], *points
             values[:, i] = draw_accuracies(*known, size, rng, self._n_sizes[i])
+        return values
+
+    def means(self, shares, size, rng, new):
+        """Draws of weighted means of the accuracies, (size, n_models, n_means).
+
+        None where these are not all but normal, as with few tasks.
+        """
+        variance = self.accuracy * (1 - self.accuracy) / self._n
+        if np.any((variance @ shares**2) ** 2 < _MANY_TASKS * (variance**2 @ shares**4)):
+            return None
+        values = np.empty((size, len(self._k), shares.shape[1]))
+        for i, points in enumerate(self._points):
+            known = self._k[i], self._n[i], shares, *points
+            values[:, i], skewness = draw_means(
+                *known, size, rng, self._n_sizes[i], new / self._n[i]
+            )
+            if not np.mean(skewness**2) < _SKEWNESS**2:
+                return None
         return values
 
     def problem(self, models):

@@ -16,7 +16,6 @@ from skbench.stats.scales.aggregation import category_weights, normalized
 from skbench.tasks._task_weights import per_task, task_categories, task_name, task_weights
 
 RANKINGS = {
-    "mean": ranking.ranks_by_mean,
     "geometric mean": ranking.ranks_by_geometric_mean,
     "average rank": ranking.average_ranks,
     "noisy average rank": ranking.average_ranks_with_noise,
@@ -73,17 +72,13 @@ def aggregate(
     """
     models, tasks = _model_task_labels(draws)
     if by is None:
-        w = task_weights(tasks, weights)
-        return _each_draw(draws, lambda values: _masked_product(values, w), models)
+        values, kind = _means(draws, task_weights(tasks, weights)[None])
+        return Draws(values[..., 0], models, kind)
     if weights is not None:
         raise ValueError('by="category" takes plain means of categories: leave out weights.')
     codes, categories = task_categories(tasks)
-    shares = category_weights(codes, np.eye(len(categories)))
-
-    def means(values):
-        return np.stack([_masked_product(values, w) for w in shares], axis=-1)
-
-    return _each_draw(draws, means, (models, categories))
+    values, kind = _means(draws, category_weights(codes, np.eye(len(categories))))
+    return Draws(values, (models, categories), kind)
 
 
 @checked
@@ -158,7 +153,7 @@ def normalize_scores(
 @checked
 def rank_models(
     draws: Draws | DrawSource,
-    criterion: Annotated[str, tuple(RANKINGS)] = "mean",
+    criterion: Annotated[str, ("mean", *RANKINGS)] = "mean",
     *,
     weights: Weights = None,
     random_state: RandomState = None,
@@ -222,6 +217,9 @@ def rank_models(
     """
     models, tasks = _model_task_labels(draws)
     w = task_weights(tasks, weights)
+    if criterion == "mean":
+        found = aggregate(draws, weights)
+        return Draws(ranking.ranks(found.values), models, found.kind)
     options = {"weights": w}
     if criterion == "noisy average rank":
         options["rng"] = as_generator(random_state)
@@ -234,7 +232,8 @@ def rank_models(
             )
         return RANKINGS[criterion](values, **options)
 
-    return _each_draw(draws, ranked, models)
+    values, kind = _each_draw(draws, ranked)
+    return Draws(values, models, kind)
 
 
 @checked
@@ -301,18 +300,31 @@ def check_one_axis(draws, remedy):
         raise TypeError(f"Pass Draws of one number per model, such as {remedy}.")
 
 
-def _each_draw(draws, function, labels):
-    """Draws of what a function makes of every draw; a bootstrap's come in batches."""
+def _each_draw(draws, function):
+    """What a function makes of every draw, and their kind; a bootstrap's come in batches."""
     if isinstance(draws, Draws):
-        return Draws(function(draws.values), labels, draws.kind)
+        return function(draws.values), draws.kind
     made = [(function(batch.values), batch.kind) for batch in draws.iter_draws()]
     values, kinds = zip(*made, strict=True)
-    return Draws(np.concatenate(values), labels, kinds[0])
+    return np.concatenate(values), kinds[0]
+
+
+def _means(draws, shares):
+    """Draws of the means by every row of shares, on a last axis, and their kind."""
+    # A source may have a way that goes without the draws of the cells.
+    values = draws._means(shares.T) if hasattr(draws, "_means") else None
+    if values is not None:
+        return values, draws._draw_kind
+
+    def means(values):
+        return np.stack([_masked_product(values, w) for w in shares], axis=-1)
+
+    return _each_draw(draws, means)
 
 
 def _masked_product(values, w):
     """``values @ w``, in which a weight of 0 silences a nan."""
-    used = np.flatnonzero(w)
+    used = slice(None) if w.all() else np.flatnonzero(w)
     return values[..., used] @ w[used]
 
 

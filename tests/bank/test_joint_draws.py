@@ -186,12 +186,13 @@ def test_informative_items_without_their_chances_are_no_random_sample():
     assert model.random_sample_ == {"m12": False}
 
 
-def draws_of_pairs(n_items, asked_of, n_sets, level, seed=0):
+def draws_of_pairs(n_topics, asked_of, n_sets, level, seed=0):
     """Whether intervals of two scores and of their difference cover all items."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n_sets):
-        rows = simulated(10, seed=int(rng.integers(2**31)), shift=level)
+        n_items = 300 // n_topics
+        rows = simulated(10, n_topics, n_items, int(rng.integers(2**31)), shift=level)
         bank = ItemBank().fit(rows[rows["model"] < "m08"])
         new = rows[rows["model"] >= "m08"]
         items = new["item"].unique()
@@ -210,9 +211,10 @@ def draws_of_pairs(n_items, asked_of, n_sets, level, seed=0):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("n_topics", [6, 1], ids=["answers drawn", "sums drawn"])
 @pytest.mark.parametrize("level", [-5.0, 0.0, 5.0], ids=["hard", "ordinary", "easy"])
-def test_scores_and_differences_cover(level):
+def test_scores_and_differences_cover(level, n_topics):
     """Near 0, in the middle and near 1: 200 benchmarks, 60 of 300 items."""
-    covered = draws_of_pairs(300, 60, 200, level)
+    covered = draws_of_pairs(n_topics, 60, 200, level)
     assert covered[:, :2].sum() >= binom.ppf(0.001, 400, 0.95)
     assert covered[:, 2].sum() >= binom.ppf(0.001, 200, 0.95)

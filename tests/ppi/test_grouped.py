@@ -552,3 +552,10 @@ def test_labels_that_are_alike_borrow_their_spread(estimator):
     with pytest.warns(UserWarning):
         alone = estimator.fit(judge[0][:, None], y[0] * 0.5)
     assert np.isnan(ends(alone)).all()  # no spread, no bounds: nothing is known
+
+
+def test_scores_cut_into_bins_are_a_feature_by_their_mean():
+    judged = make_judged_items(6, 60, 20, score="continuous", random_state=0)
+    with pytest.warns(UserWarning, match="cut into bins"):
+        fitted = GroupedPPI(ChainRulePPI()).fit(*rows_of(judged))
+    assert list(fitted.features_) == list(fitted.summary_.X) == ["autorater mean"]

@@ -8,9 +8,10 @@ from scipy.special import betaln
 from scipy.stats import beta, norm
 
 from skbench.stats.resampling import beta_binomial
+from skbench.stats.resampling._beta_draws import log_linear_quantiles
 from skbench.stats.resampling.beta_binomial import (
-    _log_linear_quantiles,
     draw_accuracies,
+    draw_means,
     log_marginal_likelihood,
     posterior_accuracy,
     posterior_grid,
@@ -205,10 +206,35 @@ def test_quantiles_between_the_points(right):
     assert off[grid.n_sizes] < 0.02
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_moments_of_drawn_means(again):
+    """Given (a, b) those of sums of beta variables, or of shares right of new test sets."""
+    n = 5.0 + np.arange(100)
+    k, shares = np.floor(0.9 * n), np.zeros((100, 2))
+    shares[:60, 0], shares[60:, 1] = np.linspace(0, 2 / 60, 60), 1 / 40
+    laws = [stats.betabinom(m, 3 + r, 1 + m - r) if again else stats.beta(3 + r, 1 + m - r)
+            for r, m in zip(k, n, strict=True)]  # fmt: skip
+    mean, variance, skewness = np.array([law.stats("mvs") for law in laws]).T
+    scale = n if again else np.ones(100)
+    mean, variance = mean / scale, variance / scale**2
+    expected = [mean @ shares, variance @ shares**2, (skewness * variance**1.5) @ shares**3]
+    point = np.array([[3.0], [1.0], [1.0]])
+    rng = np.random.default_rng(0)
+    draws, found = draw_means(k, n, shares, *point, 200_000, rng, new=again / n)
+    expected[2] /= expected[1] ** 1.5
+    np.testing.assert_allclose(found[0], expected[2], rtol=1e-9)
+    moments = [draws.mean(axis=0), draws.var(axis=0), stats.skew(draws)]
+    # 4 standard errors of 200,000 normal draws.
+    assert np.all(np.abs(moments[0] - expected[0]) < 0.009 * np.sqrt(expected[1]))
+    np.testing.assert_allclose(moments[1], expected[1], rtol=0.013)
+    np.testing.assert_allclose(moments[2], expected[2], atol=0.022)
+    assert np.all(expected[2] < -0.06) and abs(np.corrcoef(draws.T)[0, 1]) < 0.009
+
+
 def test_log_linear_law_of_a_normal():
     """Half a standard deviation between points: moments to four digits."""
     x = np.linspace(-8, 8, 33)
-    cell, place = _log_linear_quantiles(norm.pdf(x)[None], 0, (np.arange(100_000) + 0.5) / 100_000)
+    cell, place = log_linear_quantiles(norm.pdf(x)[None], 0, (np.arange(100_000) + 0.5) / 100_000)
     values = x[cell] + place * (x[1] - x[0])
     np.testing.assert_allclose([values.mean(), values.std()], [0, 1], atol=2e-4)
     levels = [0.025, 0.2, 0.5, 0.9, 0.975]

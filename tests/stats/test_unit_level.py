@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from reference import unit_level_slow as slow
 from scipy.special import expit
+from scipy.stats import norm
 
 from skbench.stats.item_response import unit_level as unit
 from skbench.stats.item_response import unit_prediction as prediction
@@ -52,10 +53,36 @@ def test_draws_have_the_moments_of_the_fit(answers):
     np.testing.assert_allclose(eta.mean(axis=0), mean, atol=4.5 * error.max())
     np.testing.assert_allclose(eta.var(axis=0), variance, rtol=4.5 * np.sqrt(2 / 40_000))
     uniforms = rng.random((12, 40_000))
-    scores = prediction.drawn_scores(fit, effects, X, topic, np.ones(12), uniforms)
+    scores = prediction.drawn_answers(effects, X, topic, uniforms)
     assert set(np.unique(scores)) == {0, 1}
     chance = prediction.item_scores(fit, X, topic, np.ones(12))
     np.testing.assert_allclose(scores.mean(axis=1), chance, atol=4.5 * np.sqrt(0.25 / 40_000))
+
+
+@pytest.mark.parametrize("level", [-6.0, -2.0, 0.0, 4.0])
+def test_sums_of_many_answers_are_those_of_single_ones(level):
+    """Chances of every total by the exact recursion, given the effects."""
+    X = np.column_stack([np.ones(250), np.random.default_rng(0).normal(0, 1.5, 250)])
+    exact = np.ones(1)
+    for p in expit(X @ [level, 1.0] + 0.3):
+        exact = np.convolve(exact, [1 - p, p])
+    n = 2000
+    effects = np.tile([level, 1.0], (n, 1)), np.tile([0.0, 0.3, 0.0], (n, 1))
+    normals = np.tile(norm.ppf((np.arange(n) + 0.5) / n)[:, None], 3)
+    sums = prediction.drawn_sums(effects, X, np.ones(250, int), normals)
+    assert not sums[:, [0, 2]].any()
+    found = np.bincount(sums[:, 1].astype(int), minlength=251) / n
+    apart = np.abs(np.cumsum(found) - np.cumsum(exact))
+    assert apart.max() < 0.01
+
+
+def test_expectations_of_sums_are_the_sums_of_expectations():
+    rng = np.random.default_rng(0)
+    X, topic = rng.normal(size=(30, 3)), rng.integers(3, size=30)
+    effects = rng.normal(size=(7, 3)), rng.normal(size=(7, 4))
+    every = effects[0] @ X.T + effects[1][:, topic]
+    expected = np.stack([every[:, topic == t].sum(axis=1) for t in range(4)], axis=1)
+    np.testing.assert_allclose(prediction.drawn_expectations(effects, X, topic), expected)
 
 
 def test_normal_errors_against_the_dense_posterior():

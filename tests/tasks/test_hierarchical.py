@@ -19,6 +19,7 @@ from skbench.tasks import (
     ConfusionPosterior,
     HierarchicalBetaBinomial,
     aggregate,
+    hierarchical,
     rank_models,
     rank_probabilities,
 )
@@ -446,6 +447,34 @@ def test_draws_average_to_the_exact_means():
 
 
 # Contract
+
+
+@pytest.mark.parametrize("kind", ["parameter", pytest.param("predictive", marks=pytest.mark.slow)])
+def test_draws_of_means_are_those_of_sums(kind, monkeypatch):
+    """Quantiles of two categories and their covariance, without the draws of single tasks."""
+    n = 20 + np.arange(160) % 21
+    tasks = pd.MultiIndex.from_arrays([["art"] * 80 + ["law"] * 80, range(160)])
+    X = tasks.to_frame(index=False, name=["category", "task"]).assign(model="ada")
+    k = np.random.default_rng(0).binomial(n, np.repeat([0.9, 0.6], 80))
+    bayes = HierarchicalBetaBinomial(kind=kind, n_draws=20_000, random_state=0).fit(X, k / n, n=n)
+    sums = aggregate(bayes, by="category").values[:, 0]
+    monkeypatch.setattr(hierarchical, "MOST_STORED", 0)
+    means = aggregate(bayes, by="category").values[:, 0]
+    assert not np.isin(means, sums).any()
+    shift = means.mean(axis=0) - sums.mean(axis=0)
+    levels = [0.025, 0.2, 0.5, 0.8, 0.975]
+    off = (np.quantile(means, levels, axis=0) - np.quantile(sums, levels, axis=0)) / sums.std(0)
+    print(off, shift / sums.std(0))
+    # Standard errors of these differences are .027, .014, .013, .014 and .027.
+    assert np.abs(off).max() < 0.08
+    np.testing.assert_allclose(np.corrcoef(means.T), np.corrcoef(sums.T), atol=0.03)
+
+
+def test_means_of_few_tasks_are_sums_of_draws(monkeypatch):
+    bayes = HierarchicalBetaBinomial(n_draws=100, random_state=0).fit(**SMALL)
+    expected = aggregate(bayes).values
+    monkeypatch.setattr(hierarchical, "MOST_STORED", 0)
+    np.testing.assert_array_equal(aggregate(bayes).values, expected)
 
 
 @pytest.mark.slow

@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(17)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 _NO_VARIANCE = 1e-8
-_ROWS = 4096
+_ROWS, _ROWS_OF_DRAWS = 4096, 128
 
 
 class UnitFit(NamedTuple):
@@ -109,31 +110,87 @@ def drawn_effects(fit, normals):
     return coefficients, effects + normals[:, q:] / np.sqrt(fit.precision)
 
 
-def drawn_scores(fit, effects, X, topic, attenuation, uniforms):
-    """Draws of the scores of items, given draws of effects.
+def drawn_answers(effects, X, topic, uniforms):
+    """Draws of the answers to items, given draws of effects.
 
     Parameters
     ----------
-    fit : UnitFit
     effects : tuple of ndarray
         As `drawn_effects` returns them.
-    X, topic, attenuation
+    X, topic
         Of the items, as in `unit_level_logit`.
     uniforms : ndarray of shape (n_items, n_draws)
-        An answer is right where its chance is above; unused for scores with normal errors, of
-        which the expectations are drawn.
+        An answer is right where its chance is above.
 
     Returns
     -------
     ndarray of shape (n_items, n_draws)
+        1 right, 0 wrong.
     """
     coefficients, of_topics = (part.astype(np.float32) for part in effects)
     value = X.astype(np.float32) @ coefficients.T
     value += of_topics.T[topic]
-    value *= attenuation[:, None].astype(np.float32)
-    if fit.noise is not None:
-        return value
-    # expit, in place: u < 1 / (1 + exp(-value)).
+    # u < 1 / (1 + exp(-value)), in place.
     np.exp(np.negative(value, out=value), out=value)
     value += 1
-    return value * uniforms < 1
+    value *= uniforms
+    return np.less(value, 1, out=value)
+
+
+def drawn_expectations(effects, X, topic):
+    """Draws of the sums of expected scores with normal errors, by topic.
+
+    Parameters
+    ----------
+    effects, X, topic
+        As in `drawn_answers`.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_topics)
+    """
+    coefficients, of_topics = effects
+    items = csr_matrix((np.ones(len(X)), (topic, np.arange(len(X)))), (of_topics.shape[1], len(X)))
+    return coefficients @ (items @ X).T + items.sum(axis=1).A1 * of_topics
+
+
+def drawn_sums(effects, X, topic, normals):
+    """Draws of the sums of many answers by topic, given draws of effects.
+
+    Parameters
+    ----------
+    effects, X, topic
+        As in `drawn_answers`, items sorted by topic.
+    normals : ndarray of shape (n_draws, n_topics)
+        Standard normal.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_topics)
+        Whole numbers.
+
+    Notes
+    -----
+    A sum of independent answers has the cumulants ``sum p``, ``sum p q`` and ``sum p q (1 - 2p)``,
+    which a polynomial of a normal number has too (Cornish and Fisher 1938), rounded.
+    """
+    coefficients, of_topics = (part.astype(np.float32) / 2 for part in effects)
+    sums = np.zeros(of_topics.shape)
+    X, start = X.astype(np.float32), np.searchsorted(topic, np.arange(sums.shape[1] + 1))
+    for t in np.flatnonzero(np.diff(start)):
+        rows, z = X[start[t] : start[t + 1]], normals[:, t]
+        mean, variance, third = _cumulants(rows, coefficients.T, of_topics[:, t])
+        skewed = third / np.maximum(variance, _NO_VARIANCE) * (z**2 - 1) / 6
+        sums[:, t] = np.clip(np.rint(mean + np.sqrt(variance) * z + skewed), 0, len(rows))
+    return sums
+
+
+def _cumulants(X, coefficients, effect):
+    """The first three cumulants of the sum of right answers to the items of one topic."""
+    powers = np.zeros((3, len(effect)))
+    for start in range(0, len(X), _ROWS_OF_DRAWS):
+        w = np.tanh(X[start : start + _ROWS_OF_DRAWS] @ coefficients + effect)  # 2 p - 1
+        ones, square = np.ones(len(w), np.float32), w * w
+        powers += [ones @ w, ones @ square, ones @ (square * w)]
+    first, second, third = powers
+    return (len(X) + first) / 2, np.maximum(len(X) - second, 0) / 4, (third - first) / 4

@@ -7,7 +7,7 @@ function of S is a product over the autorater's values, each factor an average o
 """
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri, softmax
 
 from skbench.stats.ppi._quadrature import gauss_rule
 from skbench.stats.ppi.posteriors import beta_rule
@@ -15,14 +15,19 @@ from skbench.stats.ppi.posteriors import beta_rule
 _FREQUENCIES = 24  # of the first block; later blocks double
 _SMALL = 1e-8  # a characteristic function no longer worth adding
 _DECAY = 6.0  # standard deviations of frequency at which a normal one is that small
+_WINDOW = 4.0  # half-width in the angle, times sqrt(n + 1): eight standard deviations
 _RULES = (32, 48, 64, 96, 128)  # nodes for each m_a
 _SPARE_NODES = 16
 _NEAR_THE_LIMIT = np.linspace(0.85, 1, 5)
-_CELLS = 2**17
+_CELLS = 2**14  # integrand values held at once, few enough for the cache
+_GROUPS = 2**10  # groups whose rules are held at once
 _NEGLIGIBLE = 1e-11
 _MARGIN = 1.4  # of the window over that of a beta with the same moments
 _STEPS = 16
-_TOLERANCE = 1e-9
+_NEWTON_STEPS = 8
+_TOLERANCE = 1e-10
+_TINY = 1e-16
+_NEAR = 0.5  # standard deviations up to which one set of frequencies serves
 
 
 def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilities):
@@ -35,15 +40,15 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
     for size in _RULES:
         last = size == _RULES[-1]
         rows = todo if last else todo[fewest[todo] <= size]
-        step = max(1, _CELLS // (_FREQUENCIES * unlabeled.shape[1] * size))
-        for part in (rows[at : at + step] for at in range(0, rows.size, step)):
+        for part in (rows[at : at + _GROUPS] for at in range(0, rows.size, _GROUPS)):
             rule = label_rule(label_counts[part], label_values, size)
             limit = 2 * (size - _SPARE_NODES) / width[part]
             columns = [alpha[part], *rule, limit, mean[part], variance[part]]
             enough = np.full(part.size, True) if last else _is_small_beyond(*columns)
-            part, columns = part[enough], [column[enough] for column in columns]
-            for row, probability in zip(quantiles, probabilities, strict=True):
-                row[part] = _solve(*columns, probability)
+            part = part[enough]
+            columns = [np.concatenate([column[enough]] * len(probabilities)) for column in columns]
+            found = _solve(*columns, np.repeat(probabilities, part.size))
+            quantiles[:, part] = found.reshape(len(probabilities), -1)
             todo = np.setdiff1d(todo, part)
     return quantiles
 
@@ -57,12 +62,34 @@ def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
 
 
 def label_rule(label_counts, label_values, n_nodes):
-    """Gauss rules for the posterior mean label given each autorater value."""
+    """Nodes and weights for the posterior mean label given each autorater value."""
     shape, n_labels = label_counts.shape[:-1], label_counts.shape[-1]
-    beta = label_counts.reshape(-1, n_labels) + 1 / n_labels
+    counts = label_counts.reshape(-1, n_labels)
+    if n_labels == 2:
+        rule = _arcsine_rule(counts, label_values, n_nodes)
+    else:
+        counts, place = np.unique(counts, axis=0, return_inverse=True)
+        rule = (part[place] for part in _nested_rule(counts, label_values, n_nodes))
+    return (part.reshape(*shape, n_nodes) for part in rule)
+
+
+def _arcsine_rule(counts, label_values, n_nodes):
+    """Midpoints in the angle, where Jeffreys' half-integer exponents are smooth and periodic."""
+    k, n = counts[:, :1], counts.sum(axis=1, keepdims=True)
+    peak, reach = np.arcsin(np.sqrt((k + 0.5) / (n + 1))), _WINDOW / np.sqrt(n + 1)
+    low, high = np.maximum(peak - reach, 0), np.minimum(peak + reach, np.pi / 2)
+    angle = low + (high - low) * ((np.arange(n_nodes) + 0.5) / n_nodes)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    weights = softmax(2 * (k * np.log(sine) + (n - k) * np.log(cosine)), axis=1)
+    return label_values[0] * sine**2 + label_values[1] * cosine**2, weights
+
+
+def _nested_rule(counts, label_values, n_nodes):
+    """Gauss rules: label after label against those that follow."""
+    beta = counts + 1 / len(label_values)
     share, weights = beta_rule(beta[:, -2], beta[:, -1], n_nodes)
     nodes = share * label_values[-2] + (1 - share) * label_values[-1]
-    for label in range(n_labels - 3, -1, -1):
+    for label in range(len(label_values) - 3, -1, -1):
         rest = beta[:, label + 1 :].sum(axis=1)
         share, share_weights = beta_rule(beta[:, label], rest, n_nodes)
         products = (
@@ -74,7 +101,7 @@ def label_rule(label_counts, label_values, n_nodes):
         center, scale, *rest = map(np.array, zip(*recurrences, strict=True))
         nodes, weights = gauss_rule(*rest)
         nodes = center[:, None] + scale[:, None] * nodes
-    return nodes.reshape(*shape, n_nodes), weights.reshape(*shape, n_nodes)
+    return nodes, weights
 
 
 def _recurrence(nodes, weights, n_nodes):
@@ -119,69 +146,106 @@ def _width(rates, label_counts):
 
 
 def _solve(alpha, nodes, weights, limit, mean, variance, probability):
-    """The quantile by the secant method, kept inside a shrinking bracket."""
+    """The quantile, kept inside a shrinking bracket."""
     matched = mean * (1 - mean) / variance - 1
     a, b = mean * matched, (1 - mean) * matched
     ends = [np.abs(betaincinv(a, b, q) - mean) for q in (_NEGLIGIBLE, 1 - _NEGLIGIBLE)]
     total = alpha.sum(axis=1)
     # S is theta - t times a gamma over its mean.
     inflation = 1 + 7 / np.sqrt(total) + 24 / total
-    width = _MARGIN * np.maximum(*ends)
+    width, reach_of_one = _MARGIN * np.maximum(*ends), _NEAR * np.sqrt(variance)
 
     t = betaincinv(a, b, probability)
-    low, high = np.zeros_like(t), np.ones_like(t)
-    slope = probability * (1 - probability) * 2.5 / np.sqrt(variance)
-    before, excess_before = np.full_like(t, np.nan), np.full_like(t, np.nan)
+    low, high, score = np.zeros_like(t), np.ones_like(t), ndtri(probability)
     todo = np.arange(len(t))
     for _ in range(_STEPS):
         at = t[todo]
         reach = np.minimum(np.maximum(at, 1 - at), width[todo] + np.abs(at - mean[todo]))
         columns = (column[todo] for column in (alpha, nodes, weights, limit))
-        excess = _probability_below(at, reach * inflation[todo], *columns) - probability
-        below = excess < 0
+        terms = _inversion(at, reach * inflation[todo], *columns)
+        step, below = _newton(terms, total[todo], score[todo], reach_of_one[todo])
         low[todo], high[todo] = np.where(below, at, low[todo]), np.where(below, high[todo], at)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            secant = (excess - excess_before[todo]) / (at - before[todo])
-        slope[todo] = np.where(secant > 0, secant, slope[todo])
-        step = at - excess / slope[todo]
-        inside = (step > low[todo]) & (step < high[todo])
-        step = np.where(inside, step, (low[todo] + high[todo]) / 2)
-        before[todo], excess_before[todo], t[todo] = at, excess, step
-        todo = todo[np.abs(step - at) > _TOLERANCE]
+        inside = (at + step >= low[todo]) & (at + step <= high[todo])
+        t[todo] = np.where(inside, at + step, (low[todo] + high[todo]) / 2)
+        todo = todo[~inside | (np.abs(step) >= reach_of_one[todo])]
         if todo.size == 0:
             break
     return t
 
 
-def _probability_below(t, reach, alpha, nodes, weights, limit):
-    """P(S <= 0), by the midpoint rule on the inversion formula of Gil-Pelaez."""
-    spacing = 2 * np.pi / reach
-    total = np.zeros_like(t)
-    todo = np.arange(len(t))
+def _inversion(t, reach, alpha, nodes, weights, limit):
+    """Blocks of terms of the formula of Gil-Pelaez for P(S <= 0), by the midpoint rule.
+
+    Each block has its groups, frequencies `u`, and the terms ``characteristic(u) / (pi k)``.
+    """
+    spacing, total = 2 * np.pi / reach, alpha.sum(axis=1)
+    blocks, todo = [], np.arange(len(t))
     start, size = 0, _FREQUENCIES
     while todo.size:
         k = np.arange(start, start + size) + 0.5
         frequency = spacing[todo, None] * k
-        u = frequency / alpha[todo].sum(axis=1, keepdims=True)
-        value = _characteristic(u, t[todo], alpha[todo], nodes[todo], weights[todo])
+        u = frequency / total[todo, None]
+        value = _characteristic(u, t[todo], alpha[todo], nodes[todo], weights[todo]) / k
         value[frequency > limit[todo, None]] = 0
-        total[todo] += (value.imag / k).sum(axis=1)
-        last = np.abs(value[:, -(size // 3) :] / k[-(size // 3) :]).max(axis=1)
-        todo = todo[last > _SMALL]
+        blocks.append((todo, u, value / np.pi))
+        todo = todo[np.abs(value[:, -(size // 3) :]).max(axis=1) > _SMALL]
         start, size = start + size, start + size
-    return 0.5 - total / np.pi
+    return blocks
+
+
+def _newton(blocks, total, score, most):
+    """How far from here the quantile is, if not beyond `most`; `most` if it is; and on which side.
+
+    At another t every term is multiplied by ``(1 - i u d)^(total - 1)``, d the distance to it:
+    the integral over the same curve, for characteristic functions of S at all t are one function
+    of ``t + 1 / (i u)`` but for this power.
+    """
+    distance, step, side = np.zeros_like(most), most, None
+    for _ in range(_NEWTON_STEPS):
+        below, density = np.full_like(most, 0.5), np.zeros_like(most)
+        for rows, u, value in blocks:
+            x = u * distance[rows, None]
+            power = total[rows, None] - 1
+            term = value * np.exp(np.log1p(x**2) * (power / 2) - 1j * power * np.arctan(x))
+            below[rows] -= term.imag.sum(axis=1)
+            density[rows] += (term * (u * power) / (1 - 1j * x)).real.sum(axis=1)
+        found = ndtri(np.clip(below, _TINY, 1 - _TINY))
+        excess = found - score
+        side = excess < 0 if side is None else side
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = excess * np.exp(-(found**2) / 2) / (density * np.sqrt(2 * np.pi))
+        step = np.where(np.isfinite(step) & (density > 0), step, np.copysign(most, excess))
+        after = np.clip(distance - step, -most, most)
+        distance, step = after, np.abs(after - distance)
+        if np.all(step < _TOLERANCE):
+            break
+    return np.where(step < _TOLERANCE, distance, np.copysign(most, distance)), side
 
 
 def _characteristic(u, t, alpha, nodes, weights):
     """Characteristic function of S at the frequencies u, of shape (n_groups, n_u)."""
     value = np.ones(u.shape, dtype=complex)
-    for a in range(alpha.shape[1]):
-        angle = u[:, :, None] * (nodes[:, a] - t[:, None])[:, None, :]
-        power = alpha[:, a, None, None]
-        modulus = np.exp(-power / 2 * np.log1p(angle**2))
-        phase = power * np.arctan(angle)
-        share = weights[:, a, :, None]
-        value *= ((modulus * np.cos(phase)) @ share + 1j * ((modulus * np.sin(phase)) @ share))[
-            ..., 0
-        ]
+    size = max(1, _CELLS // (u.shape[1] * nodes.shape[2]))
+    for rows in (slice(at, at + size) for at in range(0, len(u), size)):
+        for a in range(alpha.shape[1]):
+            x = u[rows, :, None] * (nodes[rows, a] - t[rows, None])[:, None, :]
+            value[rows] *= _factor(x, alpha[rows, a, None, None], weights[rows, a, :, None])[..., 0]
     return value
+
+
+def _factor(x, power, weights):
+    """Average of ``(1 - i x)^(-power)`` over the last axis."""
+    # By tangents of half of the angle, which cost a sixth of sines and cosines.
+    half = np.arctan(x)
+    half *= power / 2
+    np.tan(half, out=half)
+    x *= x
+    np.log1p(x, out=x)
+    x *= -power / 2
+    modulus = np.exp(x, out=x)
+    square = half * half
+    modulus /= 1 + square
+    half *= modulus
+    square *= modulus
+    modulus -= square
+    return modulus @ weights + 2j * (half @ weights)

@@ -157,8 +157,7 @@ def _split_rates(unlabeled, k, n):
     a, b = unlabeled.T + 0.5
     low, high = _angles(unlabeled[:, 0], unlabeled.sum(axis=1))
     upright = np.less_equal(*_misses(k, n))
-    v, weights = legendre.leggauss(_SPLIT_NODES)
-    v, weights = (1 + v) / 2, weights / 2
+    v, weights = 0.5 + _SPLIT_RULE[0], _SPLIT_RULE[1]
 
     def rule(t, rows):
         corner = np.arcsin(np.sqrt(np.where(upright[rows], t, 1 - t)))
@@ -234,3 +233,4 @@ def _midpoints(n_nodes):
 
 
 _MIDPOINTS = _midpoints(_MIXING_NODES)
+_SPLIT_RULE = [part / 2 for part in legendre.leggauss(_SPLIT_NODES)]  # on (-1/2, 1/2)

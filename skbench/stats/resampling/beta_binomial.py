@@ -8,7 +8,11 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, gammaln
+from scipy.interpolate import make_interp_spline
+from scipy.special import expit
+
+from skbench.stats.resampling._beta_draws import betas, between_the_points
+from skbench.stats.resampling._rising import MarginalLikelihood
 
 _CUT = 30.0  # nats below the peak where the grid ends: exp(-30) = 1e-13
 _COARSE = 16  # points of a pass that looks for the ends
@@ -17,10 +21,7 @@ _MAX_PASSES = 100
 _CORNER = 1e-9  # share of the logit means below which a row starts from all of them
 _INSET = 1e-3  # of the log sizes: the corners of the box hold next to no logit means
 _N_SIZES = (48, 96, 192, 384)  # and two thirds as many logit means
-_STEPS = 256  # of a table of the cells that levels are in
-_LEVEL = 1e-6  # change of the log density within a cell that is none
 _CELLS = 2**14  # accuracies drawn at once, few enough for the cache
-_STIRLING = 60.0  # from here three correction terms leave an error of 2e-16
 
 
 class PosteriorGrid(NamedTuple):
@@ -35,7 +36,7 @@ class PosteriorGrid(NamedTuple):
     n_sizes: int = 1
 
 
-def log_marginal_likelihood(k, n, a, b, size=None):
+def log_marginal_likelihood(k, n, a, b):
     """Log probability of the answers given (a, b), the accuracies integrated out.
 
     Parameters
@@ -44,8 +45,6 @@ def log_marginal_likelihood(k, n, a, b, size=None):
         Right answers and items.
     a, b : ndarray of shape (n_models, ...)
         Parameters of the beta law of accuracies, positive.
-    size : ndarray, default=None
-        ``a + b``, where it broadcasts against them and is less work.
 
     Returns
     -------
@@ -66,16 +65,7 @@ def log_marginal_likelihood(k, n, a, b, size=None):
     >>> float(np.log(1 / 12).round(4))
     -2.4849
     """
-    size = a + b if size is None else size
-    shape = (len(k),) + (1,) * (a.ndim - 1)
-    total = np.zeros(np.broadcast_shapes(a.shape, b.shape))
-    terms = [(x, np.log(x), _remainder(x)) for x in (a, b, size)]
-    # A task at a time: arrays stay as small as the grid, whatever the number of tasks.
-    for right, items in zip(k.T, n.T, strict=True):
-        right, items = right.reshape(shape), items.reshape(shape)
-        of_a, of_b, of_size = map(_log_rising, terms, (right, items - right, items))
-        total += of_a + of_b - of_size
-    return total
+    return MarginalLikelihood(k, n)(np.log(a + b), np.log(a) - np.log(b))
 
 
 def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
@@ -122,7 +112,7 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
     >>> np.exp(grid.log_evidence).round(6)
     array([0.5])
     """
-    log_density = partial(_log_density, k, n, log_prior)
+    log_density = partial(_log_density, MarginalLikelihood(k, n), log_prior)
     box = [np.broadcast_to(np.asarray(ends, dtype=float), (len(k), 2)).T for ends in (a, b)]
 
     def log_mass_of_size(u):
@@ -210,98 +200,83 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
     >>> float(draws.mean().round(2))
     0.67
     """
-    if n_sizes > 1:
-        a, b = _between_the_points(a, b, weight, n_draws, rng, n_sizes)
-    else:
-        cumulative = np.cumsum(weight)
-        point = np.searchsorted(cumulative, cumulative[-1] * rng.random(n_draws), side="right")
-        a, b = a[point], b[point]
+    a, b = _drawn_counts(a, b, weight, n_draws, rng, n_sizes)
     accuracies = np.empty((n_draws, len(k)))
     step = max(1, _CELLS // len(k))
     for some in (slice(start, start + step) for start in range(0, n_draws, step)):
         # n - k first: where it is 0, a small b would be lost in b + n.
-        accuracies[some] = _betas(a[some, None] + k, b[some, None] + (n - k), rng)
+        accuracies[some] = betas(a[some, None] + k, b[some, None] + (n - k), rng)
     return accuracies
 
 
-def _betas(a, b, rng):
-    """Draws of beta laws, one each."""
-    if min(a.min(), b.min()) <= 1:
-        return rng.beta(a, b)
-    size, level = a + b, rng.random(a.shape)
-    slope = np.sqrt((2 * a * b - size) / (size - 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_odds = np.log(level / (1 - level)) / slope
-        right = a * np.exp(log_odds)
-        total = b + right
-        # The density, in logs, over four times the squared level: that is the proposal's.
-        density = size * np.log(size / total) + (a + slope) * log_odds
-        accepted = density > np.log(4 * level**2 * rng.random(a.shape))
-    rejected = np.flatnonzero(~accepted)
-    draws = right / total
-    draws.flat[rejected] = rng.beta(a.flat[rejected], b.flat[rejected])
-    return draws
+def draw_means(k, n, shares, a, b, weight, n_draws, rng, n_sizes=1, new=0.0):
+    """Draws of weighted means of the accuracies of one model, without those of single tasks.
+
+    Parameters
+    ----------
+    k, n, a, b, weight, n_draws, rng, n_sizes
+        As in `draw_accuracies`.
+    shares : ndarray of shape (n_tasks, n_means)
+        Weights of the tasks in each mean. No task is in two of them.
+    new : ndarray of shape (n_tasks,), default=0
+        For scores on new test sets instead of accuracies: 1 over their sizes.
+
+    Returns
+    -------
+    draws : ndarray of shape (n_draws, n_means)
+    skewness : ndarray of shape (n_draws, n_means)
+        Of the means given (a, b).
+
+    Notes
+    -----
+    Given (a, b) a mean of many tasks is all but normal. Its first three moments are exact; what is
+    left out is of the order of the squared skewness (test_draws_of_means_are_those_of_sums).
+
+    Examples
+    --------
+    >>> k, n, one = np.full(100, 7.0), np.full(100, 10.0), np.ones(1)
+    >>> shares, rng = np.full((100, 1), 0.01), np.random.default_rng(0)
+    >>> draws, skewness = draw_means(k, n, shares, one, one, one, 10_000, rng)
+    >>> float(draws.mean().round(2)), float(draws.std().round(3)), float(skewness[0, 0].round(2))
+    (0.67, 0.013, -0.04)
+    """
+    a, b = _drawn_counts(a, b, weight, n_draws, rng, n_sizes)
+    size = np.log(a + b)
+    # Cubic in a / (a + b) at any size, and smooth in its logarithm: a few points tell them all.
+    points = np.linspace(size.min() - 0.1, size.max() + 0.1, int(np.ptp(size) / 0.2) + 12)
+    levels = np.arange(4) / 3
+    known = [_moments(k, n, shares, np.exp(u), np.exp(u) * levels, new) for u in points]
+    cubic = (a / (a + b))[:, None] ** np.arange(4) @ np.linalg.inv(levels[:, None] ** np.arange(4))
+    values = make_interp_spline(points, np.array(known), 9)(size)
+    mean, variance, third = np.einsum("dl,dlpm->pdm", cubic, values)
+    normal, skewness = rng.standard_normal(mean.shape), third / variance**1.5
+    return mean + np.sqrt(variance) * (normal + skewness * (normal**2 - 1) / 6), skewness
 
 
-def _between_the_points(a, b, weight, n_draws, rng, n_sizes):
-    """Draws of (a, b) from the log-linear interpolation of the grid's weights."""
-    a, b, weight = (x.reshape(n_sizes, -1) for x in (a, b, weight))
-    u = np.log(a[:, 0] + b[:, 0])
-    with np.errstate(divide="ignore"):
-        t = np.log(a) - np.log(b)
-    rows, part = _log_linear_quantiles(weight.sum(axis=1)[None], 0, rng.random(n_draws))
-    level = rng.random(n_draws)
-    # At the same level of the rows on either side.
-    both = np.append(rows, rows + 1)
-    cell, share = _log_linear_quantiles(weight, both, np.tile(level, 2))
-    cell += both * t.shape[1]
-    sides = (1 - share) * t.ravel().take(cell) + share * t.ravel().take(cell + 1)
-    sides = sides.reshape(2, -1)
-    size = np.exp((1 - part) * u[rows] + part * u[rows + 1])
-    t = (1 - part) * sides[0] + part * sides[1]
-    return size * expit(t), size * expit(-t)
+def _moments(k, n, shares, size, a, new):
+    """Mean, variance and third moment of means of tasks for some `a`, (n_a, 3, n_means)."""
+    mean = (a[:, None] + k) / (size + n)
+    more = 1 + (size + n) * new
+    variance = mean * (1 - mean) * more / (size + n + 1)
+    third = variance * (1 - 2 * mean) * (1 + more) / (size + n + 2)
+    return np.stack([mean @ shares, variance @ shares**2, third @ shares**3], axis=1)
 
 
-def _log_linear_quantiles(density, row, level):
-    """Cells between equally spaced points of rows, and places in them, at levels of their laws."""
-    left, right = density[:, :-1], density[:, 1:]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope = np.log(right) - np.log(left)
-        # (exp(slope) - 1) / slope, 1 where the density is level, 0 where it is cut off.
-        mass = np.where(np.abs(slope) < _LEVEL, (left + right) / 2, (right - left) / slope)
-        mass = np.where(np.isfinite(slope), mass, 0.0)
-        cumulative = np.pad(np.cumsum(mass, axis=1), [(0, 0), (1, 0)])
-        cumulative /= cumulative[:, -1:]
-        cell = _cells(cumulative, row, level)
-        at = cell + row * slope.shape[1]
-        before = cumulative[:, :-1].ravel().take(at)
-        share = (level - before) / (cumulative[:, 1:].ravel().take(at) - before)
-        share = np.clip(share, 0, 1)
-        tilt = slope.ravel().take(at)
-        place = np.log1p(share * np.expm1(tilt)) / tilt
-    return cell, np.where(np.abs(tilt) < _LEVEL, share, np.clip(place, 0, 1))
+def _drawn_counts(a, b, weight, n_draws, rng, n_sizes):
+    """Draws of (a, b), between the points where these are rows of equal sizes."""
+    if n_sizes > 1:
+        return between_the_points(a, b, weight, n_draws, rng, n_sizes)
+    cumulative = np.cumsum(weight)
+    point = np.searchsorted(cumulative, cumulative[-1] * rng.random(n_draws), side="right")
+    return a[point], b[point]
 
 
-def _cells(cumulative, row, level):
-    """The cell of each level in its row, searched from where a table of equal steps says."""
-    ends = cumulative[:, 1:]
-    table = np.stack([np.searchsorted(own, np.arange(_STEPS) / _STEPS, "right") for own in ends])
-    cell = table.ravel().take(row * _STEPS + (level * _STEPS).astype(int))
-    start, last, ends = row * ends.shape[1], ends.shape[1] - 1, ends.ravel()
-    early = np.arange(level.size)
-    while early.size:
-        here = cell[early]
-        early = early[(ends.take((start + cell)[early]) <= level[early]) & (here < last)]
-        cell[early] += 1
-    return np.minimum(cell, last)
-
-
-def _log_density(k, n, log_prior, u, t):
+def _log_density(log_likelihood, log_prior, u, t):
     """Log posterior density in (log size u, logit mean t), unnormalized."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         size = np.exp(u)[..., None]
         a, b = size * expit(t), size * expit(-t)
-        total = log_marginal_likelihood(k, n, a, b, size) + log_prior(a, b) + np.log(a) + np.log(b)
+        total = log_likelihood(u[..., None], t) + log_prior(a, b) + np.log(a) + np.log(b)
     # a or b too small or too large for a double: nothing of the posterior is there.
     return np.where(np.isnan(total), -np.inf, total)
 
@@ -378,22 +353,3 @@ def _log_sum(value):
     peak = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(value - peak).sum(axis=-1)) + peak[..., 0]
-
-
-def _log_rising(term, m):
-    """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`."""
-    x, log_x, remainder = term
-    y = x + m
-    return (y - 0.5) * np.log1p(m / x) + m * (log_x - 1) + (_remainder(y) - remainder)
-
-
-def _remainder(x):
-    """What ``(x - 1/2) log x - x + log(2 pi) / 2`` lacks to ``log Gamma(x)``."""
-    inverse = 1 / x
-    square = inverse * inverse
-    total = inverse * (1 / 12 - square * (1 / 360 - square / 1260))
-    small = x < _STIRLING
-    if small.any():
-        x = x[small]
-        total[small] = gammaln(x) - (x - 0.5) * np.log(x) + x - 0.5 * np.log(2 * np.pi)
-    return total

@@ -135,14 +135,15 @@ def extremes(
     found, if_equal = {}, {}
     worst_chance, best_chance = pd.Series(np.nan, labels), pd.Series(np.nan, labels)
     for name, groups in _sets(labels, by):
-        own = _of_set(values[:, groups], of, greater_is_better)
+        of_groups = values[:, groups]
+        own = _of_set(of_groups, of, greater_is_better)
         found |= {(*name, extreme): draw for extreme, draw in own.items()}
         equal = own
-        if equality_p_value(values[:, groups]) > 1 - confidence_level:
-            equal = _of_set(values[:, groups].mean(axis=1, keepdims=True), of, greater_is_better)
+        if equality_p_value(of_groups) > 1 - confidence_level:
+            equal = _of_set(of_groups.mean(axis=1, keepdims=True), of, greater_is_better)
         if_equal |= {(*name, extreme): draw for extreme, draw in equal.items()}
-        worst_chance.iloc[groups] = _chances(values[:, groups], own["worst"])
-        best_chance.iloc[groups] = _chances(values[:, groups], own["best"])
+        worst_chance.iloc[groups] = _chances(of_groups, own["worst"])
+        best_chance.iloc[groups] = _chances(of_groups, own["best"])
     names = [*by, "extreme"]
     index = group_labels(pd.DataFrame(list(found), columns=names), names)
     estimate, other = (

@@ -20,7 +20,7 @@ from skbench.comparison._pair_warnings import (
     warn_of_strangers,
     warn_of_units,
 )
-from skbench.comparison._pairs import averaged, pair_table
+from skbench.comparison._pairs import mean_pair_table
 from skbench.comparison.compare import compared, in_order
 from skbench.comparison.posterior import (
     check_bank_settings,
@@ -207,10 +207,8 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     # Items that only one model was asked are no blanks of the others.
     bounds = _bounds(table).iloc[: 0 if unrelated else None]
     table = table.with_missing(missing)
-    by_group = pair_table(table, unrelated)
-    pairs = averaged(by_group)
-    mean, freedom = (np.stack([getattr(f, x) for f in pairs.fits], 1) for x in ("mean", "df"))
-    variance = by_group.own_variance.T
+    pairs, names = mean_pair_table(table, unrelated), ("mean", "df", "variance")
+    mean, freedom, variance = (np.stack([getattr(f, x) for f in pairs.fits], 1) for x in names)
     # Scores that are all alike vary by rounding alone.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
@@ -285,7 +283,7 @@ def _rank_sets(estimate, comparison):
 
 def _n_clusters(table):
     """Number of clusters that each model answered items of."""
-    return np.array([np.count_nonzero(table.cluster_sums(own)) for own in table.n_answers.T > 0])
+    return np.count_nonzero(table.cluster_sums(table.n_answers > 0), axis=0)
 
 
 def _bounds(table):
@@ -296,11 +294,11 @@ def _bounds(table):
         least, most = np.nanmin(table.scores), np.nanmax(table.scores)
     share = blank.mean(axis=0)
     many = np.flatnonzero(share > _MUCH)
-    n_items = table.group_sums(np.ones(len(blank)))
+    n_items = table.group_sums(np.ones((len(blank), 1)))
     columns = {"blank": share[many]}
     for name, score in (("low", least), ("high", most)):
         full = np.where(blank[:, many], score, table.scores[:, many])
-        columns[name] = [np.mean(table.group_sums(x) / n_items) for x in full.T]
+        columns[name] = np.mean(table.group_sums(full) / n_items, axis=0)
     return pd.DataFrame(columns, index=table.models[many])
 
 

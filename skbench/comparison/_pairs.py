@@ -58,23 +58,24 @@ def intervals(fields, level, reach):
     difference, variance = fields["difference"], fields["variance"]
     # Clusters that are all alike tell no more than so many items.
     n = np.where(variance > 0, fields["n_behind"], fields["n_clusters"])
-    exact = fields["exact"]
-    df = np.where(exact, 0.0, np.nan_to_num(fields["df"]))
-    low, high = worst_case_interval(difference, variance, n, df, level, -reach, reach)
-    nearer = np.where(difference > 0, *end_variances(difference, variance, n, -reach, reach))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = np.abs(difference) / np.sqrt(nearer)
+    exact, shrink = fields["exact"], np.sqrt(fields["left"])
+    known = shrink == 0
+    low, high, p_value = np.empty((3, len(exact)))
+    if not exact.all():
+        t, df = ~exact, np.nan_to_num(fields["df"])[~exact]
+        given = difference[t], variance[t], n[t]
+        low[t], high[t] = worst_case_interval(*given, df, level, -reach, reach)
+        nearer = np.where(difference[t] > 0, *end_variances(*given, -reach, reach))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            statistic = np.abs(difference[t]) / np.sqrt(nearer) / shrink[t]
+        p_value[t] = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
     if exact.any():
         # Many models on few items have few different counts.
         counts = (fields[name][exact] for name in ("only_a", "only_b", "n_items"))
         counts, which = paired.distinct_counts(*counts)
         low[exact], high[exact] = (x[which] for x in paired.mcnemar_interval(*counts, level))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shrink = np.sqrt(fields["left"])
-        statistic, known = statistic / shrink, shrink == 0
-    p_value = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
-    if exact.any():
         p_value[exact] = paired.mcnemar_exact(*counts[:2])[which]
+    if exact.any() and (shrink < 1).any():
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value[exact] = 2 * norm.sf(norm.isf(p_value[exact] / 2) / shrink[exact])
     # Models that never differ: no test finds anything, though no spread is known.
@@ -148,7 +149,7 @@ class _Pairs:
         # Where two models answered everything, other models' gaps do not matter.
         return (self.n_items == self.fit.n_items) & self.related & (self.n_items > 0)
 
-    @property
+    @cached_property
     def only_first(self):
         """Items that the row's model got right and the column's wrong, of those both answered."""
         if not self.exact.any():

@@ -28,6 +28,10 @@ from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
 
 _OF_NEEDED = "difference", "n_items", "n_clusters", "exact", "left"
+_SIDES = {"only_a": ("only_first", False), "only_b": ("only_first", True)} | {
+    "variance_a": ("own_variance", False),
+    "variance_b": ("own_variance", True),
+}
 _BY_CLUSTER = ("independent items", "cluster means")
 
 
@@ -207,9 +211,9 @@ def comparison_by_posterior(posterior, a, b, confidence_level, adjust):
 def in_order(scores):
     """Positions of all pairs, the better model first: neighbours come first, from the top."""
     best_first = np.argsort(-scores, kind="stable")
-    i, j = np.triu_indices(len(scores), k=1)
-    nearest = np.argsort(j - i, kind="stable")
-    return best_first[np.column_stack([i, j])[nearest]]
+    apart = np.arange(1, len(scores))
+    i = np.concatenate([np.arange(len(scores) - d) for d in apart])
+    return best_first[np.column_stack([i, i + np.repeat(apart, apart[::-1])])]
 
 
 class _Chosen(dict):
@@ -219,13 +223,11 @@ class _Chosen(dict):
         self._pairs, (self._a, self._b) = pairs, np.transpose(positions)
 
     def __missing__(self, name):  # made when read
-        first, second = (self._b, self._a) if name == "only_b" else (self._a, self._b)
-        if name in ("variance_a", "variance_b"):
-            found = self._pairs.own_variance[:, first if name == "variance_a" else second]
-        else:
-            whole = "only_first" if name in ("only_a", "only_b") else name
-            found = getattr(self._pairs, whole)[:, first, second]
-        self[name] = found.T.ravel()
+        whole, of_b = _SIDES.get(name, (name, False))
+        field, (a, b) = getattr(self._pairs, whole), (self._a, self._b)[:: -1 if of_b else 1]
+        if field.ndim == 3:  # one index costs less than two
+            a, field = a * field.shape[1] + b, field.reshape(len(field), -1)
+        self[name] = np.take(field, a, axis=1).T.ravel()
         return self[name]
 
 

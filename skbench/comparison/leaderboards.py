@@ -276,8 +276,7 @@ def _rank_sets(estimate, comparison):
     if comparison is not None:
         pairs = comparison.estimate.labels
         a, b = (labels.get_indexer(pairs.levels[k])[pairs.codes[k]] for k in (0, 1))
-        better[a, b] = comparison.verdict == "better"
-        better[b, a] = comparison.verdict == "worse"
+        better[a, b], better[b, a] = comparison.estimate.low > 0, comparison.estimate.high < 0
     return sets_of_verdicts(estimate, better)
 
 

@@ -88,22 +88,14 @@ def mean_of_groups(groups):
             known = np.isfinite(variance) & (np.nan_to_num(df) > 0)
             df = np.where(known, df, 0.0)
             own = np.where(known, df * n * variance, 0.0)
-            weight = 1 / ((df + _BORROWED) * n)
-            parts = (
-                own,
-                df,
-                weight,
-                weight * own,
-                left * weight,
-                left * weight * own,
-                left,
-                np.divide(1, n),
-            )
+            weight, inverse = 1 / ((df + _BORROWED) * n), np.divide(1, n)
+            rest = left * weight
+            parts = own, df, weight, weight * own, rest, rest * own, left, inverse
             sums = [total + part for total, part in zip(sums, parts, strict=True)]
             n_groups += 1
-        own, df, weight, drawn, weight_left, drawn_left, left, inverse = sums
+        own, df, weight, drawn, rest, drawn_rest, left, inverse = sums
         pooled = _BORROWED * own / df
-        total, of_rest = drawn + pooled * weight, drawn_left + pooled * weight_left
+        total, of_rest = drawn + pooled * weight, drawn_rest + pooled * rest
         share = np.where(total > 0, of_rest / total, left / n_groups)
         equal = n_groups**2 / inverse
     return MeanOfGroups(total / n_groups**2, share, equal)

@@ -63,9 +63,9 @@ def intervals(fields, level, reach):
     low, high, p_value = np.empty((3, len(exact)))
     if not exact.all():
         t, df = ~exact, np.nan_to_num(fields["df"])[~exact]
-        given = difference[t], variance[t], n[t]
-        low[t], high[t] = worst_case_interval(*given, df, level, -reach, reach)
-        nearer = np.where(difference[t] > 0, *end_variances(*given, -reach, reach))
+        given, far = (difference[t], variance[t], n[t]), np.broadcast_to(reach, t.shape)[t]
+        low[t], high[t] = worst_case_interval(*given, df, level, -far, far)
+        nearer = np.where(difference[t] > 0, *end_variances(*given, -far, far))
         with np.errstate(invalid="ignore", divide="ignore"):
             statistic = np.abs(difference[t]) / np.sqrt(nearer) / shrink[t]
         p_value[t] = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))

@@ -54,7 +54,8 @@ class Leaderboard:
     rank_sets : RankConfidenceSets
         Ranks that each model may have, for all models at once.
     ties : list of str
-        Letters of each model: models that share a letter cannot be told apart.
+        Letters of each model: models that share a letter cannot be told apart. Empty where more
+        than 1,000 groups of models cannot, as where hundreds answered few items.
     n_items : ndarray of int of shape (n_models,)
         Number of items each model answered; of votes, from `BradleyTerry`.
     n_clusters : ndarray of int of shape (n_models,)
@@ -77,7 +78,10 @@ class Leaderboard:
 
     @cached_property
     def ties(self) -> list:
-        # Many models on few items have tens of thousands of groups.
+        return ["".join(letters) for letters in self._letters]
+
+    @cached_property
+    def _letters(self):
         return letters_of(self.rank_sets)
 
     def to_frame(self) -> pd.DataFrame:
@@ -97,8 +101,12 @@ class Leaderboard:
         level = f"{100 * self.estimate.confidence_level:g}%"
         best = listed(self.rank_sets.best(), most=3, show=repr)
         head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
-        text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
-        return "\n".join([f"{head}; may be the best: {best}", text, *self.remarks])
+        frame, ties = self.to_frame(), []
+        if not all(letters and len(letters[-1]) == 1 for letters in self._letters):
+            frame = frame.drop(columns="ties")
+            ties = ["More than 26 groups of models cannot be told apart, too many for letters."]
+        text = frame.to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
+        return "\n".join([f"{head}; may be the best: {best}", text, *ties, *self.remarks])
 
 
 @checked

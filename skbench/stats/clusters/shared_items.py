@@ -242,8 +242,9 @@ def _cluster_df(shares):
     """Bell-McCaffrey degrees of freedom of means whose clusters have these shares, its rows."""
     rest = 1 - shares
     alone = rest.min(axis=-1, initial=1) < 1e-9
-    rest[rest <= 1e-9] = 1
-    s = shares * shares / rest
+    if alone.any():
+        rest[rest <= 1e-9] = 1
+    s = np.divide(shares * shares, rest, out=rest)
     squares, squares_of_s = (np.einsum("...c,...c->...", x, x) for x in (shares, s))
     trace = squares - squares_of_s + s.sum(axis=-1) ** 2
     return np.where(alone, np.nan, np.maximum(divided(1.0, trace), 1))
@@ -382,9 +383,11 @@ def _share_of_each(w):
 def _df_of(weights, seen, answers, share, clusters):
     """Degrees of freedom of contrasts ``b = L^+ c``, the rows of `weights`."""
     information = weights**2 @ answers.T
-    information -= _sums((seen**2 * share).T, clusters).T
-    shares = divided(information, information.sum(axis=1, keepdims=True))
-    return _cluster_df(np.maximum(shares, 0))
+    np.multiply(seen, seen, out=seen)
+    seen *= share
+    information -= _sums(seen.T, clusters).T
+    information *= divided(1.0, information.sum(axis=1))[:, None]
+    return _cluster_df(np.maximum(information, 0, out=information))
 
 
 def _sums(values, clusters):

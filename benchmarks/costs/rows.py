@@ -62,7 +62,7 @@ def comparisons(shapes):
             ("compare_models", lambda rows=rows: compare_models(rows), 1.5),
             ("its table", lambda rows=rows: compare_models(rows).to_frame(), 1.5),
             ("leaderboard", lambda rows=rows: leaderboard(rows), 1.5),
-            ("topics", lambda rows=rows: leaderboard(rows, topics="topic"), None),
+            ("topics", lambda rows=rows: leaderboard(rows, topics="topic"), 1.5),
             ("clusters", lambda rows=clustered: compare_models(rows, cluster="passage"), None),
             ("blanks", lambda rows=blanks: leaderboard(rows), None),
         ):
@@ -96,7 +96,7 @@ def engines(shapes):
                     size,
                     lambda items=items: summarize_items(items, BY, item=None),
                     lambda lazy=lazy: lazy.group_by(BY).agg(*means).collect(),
-                    3,
+                    4,
                 )
 
 
@@ -122,7 +122,7 @@ def logs(shapes):
                     [json.loads(line) for line in path.read_text().splitlines()]
 
             call = lambda folder=folder: read_items(folder)  # noqa: E731
-            yield Cost(f"lm-eval files, {n_files}", n_files, call, bare, 5)
+            yield Cost(f"lm-eval files, {n_files}", n_files, call, bare, 4)
 
 
 PATHS = {

@@ -75,9 +75,8 @@ class ModelComparison:
         """Whether a is "better" or "worse" (the interval excludes 0), "tied" or "unknown"."""
         e = self.estimate
         known = np.isfinite(e.low) | (self.p_value == 1)
-        words = np.where(known, "tied", "unknown").astype(object)
-        words[e.low > 0], words[e.high < 0] = "better", "worse"
-        return words
+        words = np.array(["unknown", "tied", "better", "worse"], dtype=object)
+        return words[np.select([e.high < 0, e.low > 0, known], [3, 2, 1], 0)]
 
     @property
     def variance_reduction(self) -> np.ndarray:

@@ -71,13 +71,13 @@ def _exact(table, value, variance, n, confidence_level):
 
 def _variances_of_answers(table):
     """Smoothed variances of the shares of right answers, (n_groups, n_models)."""
-    right = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
+    right = table.group_sums(np.nan_to_num(table.scores))
     return binomial.sampling_variance(right, _answered(table))
 
 
 def _answered(table):
     """Number of items that each model answered, (n_groups, n_models)."""
-    return np.stack([table.group_sums(own) for own in table.n_answers.T > 0], axis=1)
+    return table.group_sums(table.n_answers > 0)
 
 
 def _of_whole(table, variance, freedom, n):
@@ -89,11 +89,10 @@ def _of_whole(table, variance, freedom, n):
     if table.is_binary and not table.is_clustered:
         known = _variances_of_answers(table) / table.n_groups**2
         total = known.sum(axis=0)
-        p = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
-        p = ((p + 1) / (n + 2)).mean(axis=0)
+        p = ((table.group_sums(np.nan_to_num(table.scores)) + 1) / (n + 2)).mean(axis=0)
         # As many items as make a single proportion so precise.
         return total, (left * known).sum(axis=0) / total, p * (1 - p) / total
-    return mean_of_groups(variance.T, n, freedom.T, left)
+    return mean_of_groups(zip(variance.T, n, freedom.T, left, strict=True))
 
 
 def covariance_of_scores(fits, error):

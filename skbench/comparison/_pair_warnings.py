@@ -17,9 +17,11 @@ _FORGIVEN = 0.2  # skewness of an error: Cochran's rule, n > 25 times the square
 
 def skewed(table, fields):
     """Pairs whose t intervals rest on few skewed differences, beyond what chance explains."""
+    if table.bounds is not None and not table.is_clustered:
+        return np.zeros(len(fields["exact"]), dtype=bool)
     error = np.sqrt(6) / np.maximum(fields["n_clusters"], 1)
     beyond = np.abs(fields["skewness"]) > np.maximum(_FORGIVEN, _CLEAR * error)
-    doubtful = beyond & ~fields["exact"] & (table.bounds is None or table.is_clustered)
+    doubtful = beyond & ~fields["exact"]
     # A few of many pairs look skewed by chance.
     return doubtful if doubtful.mean() > _BY_CHANCE else np.zeros_like(doubtful)
 

@@ -1,6 +1,6 @@
 """What the items tell of every pair of models: one table that verdicts, ranks and letters share."""
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy.stats import norm
@@ -14,70 +14,38 @@ from skbench.stats.intervals.worst_case import end_variances, worst_case_interva
 FEW_CLUSTERS = 10  # below which t intervals are rough, and wide
 
 
-class PairTable(NamedTuple):
-    """Differences of all pairs of models and what they rest on, (n_groups, n_models, n_models)."""
+class PairTable:
+    """Differences of all pairs of models and what they rest on, (n_groups, n_models, n_models).
 
-    difference: np.ndarray  # the row's model minus the column's; nan where not compared
-    variance: np.ndarray
-    df: np.ndarray
-    skewness: np.ndarray  # of the sampling error
-    own_variance: np.ndarray  # (n_groups, n_models), of each model's score
-    n_items: np.ndarray  # that both answered
-    only_first: np.ndarray  # of these, where the row's model has the higher score
-    n_clusters: np.ndarray
-    n_behind: np.ndarray  # items behind the variance: the fewer of their own where none is shared
-    left: np.ndarray  # share of the variance that is left where these are of all there are
-    noise: np.ndarray  # variance of single answers of both models
-    noise_left: np.ndarray  # what is left of it in their means
-    related: np.ndarray  # whether they share items, directly or through others
-    exact: np.ndarray  # whether McNemar's test applies: right or wrong, no clusters, no gaps
-    fits: list  # a SharedItems for each group
+    Its fields are those of `_Pairs`, made when they are read.
+    """
+
+    def __init__(self, groups, fits):
+        self.groups = groups
+        self.fits = fits  # a SharedItems for each group
+
+    def __getattr__(self, name):
+        first = np.asarray(getattr(self.groups[0], name))
+        if len(self.groups) == 1:
+            return first[None]
+        found = np.empty((len(self.groups), *first.shape), first.dtype)
+        for g, group in enumerate(self.groups):
+            found[g] = getattr(group, name)
+        return found
 
 
 def pair_table(table, unrelated=False):
     """The `PairTable` of a `ScoreTable`; `unrelated` models as on different items, if asked."""
-    group_of_item = table.cluster_groups[table.clusters]
-    may_be_exact = table.is_binary and not table.is_clustered
-    arrays, fits = None, []
-    for g in range(table.n_groups):
-        mine = slice(None) if table.n_groups == 1 else np.flatnonzero(group_of_item == g)
-        size = np.inf if table.sizes is None else table.sizes[g]
-        *parts, fit = _one_group(table, mine, unrelated, size, may_be_exact)
-        if table.n_groups == 1:
-            return PairTable(*(part[None] for part in parts), [fit])
-        if arrays is None:  # filled group by group: a second copy would double the memory
-            arrays = [np.empty((table.n_groups, *part.shape), part.dtype) for part in parts]
-        for array, part in zip(arrays, parts, strict=True):
-            array[g] = part
-        fits.append(fit)
-    return PairTable(*arrays, fits)
+    groups = list(_pairs_of_groups(table, unrelated))
+    return PairTable(groups, [group.fit for group in groups])
 
 
-def averaged(pairs):
-    """The `PairTable` of means over the groups, which count equally and are independent."""
-    n_groups = len(pairs.fits)
-    if n_groups == 1:
-        return pairs
-    n = np.maximum(pairs.n_behind, 1)
-    variance, left, n_equal = mean_of_groups(pairs.variance, n, pairs.df, pairs.left)
-    unknown = np.full(variance.shape, np.nan)
-    counts = ("n_items", "only_first", "n_clusters")
-    whole = {name: getattr(pairs, name).sum(axis=0) for name in counts} | {
-        "difference": pairs.difference.mean(axis=0),
-        "variance": variance,
-        "df": np.where(np.isfinite(variance), np.inf, np.nan),
-        "n_behind": n_equal,
-        "left": left,
-        "skewness": divided(
-            np.sum(pairs.skewness * pairs.variance**1.5, axis=0), pairs.variance.sum(axis=0) ** 1.5
-        ),
-        "own_variance": pairs.own_variance.mean(axis=0) / n_groups,
-        "noise": unknown,
-        "noise_left": unknown,
-        "related": pairs.related.all(axis=0),
-        "exact": np.zeros(variance.shape, dtype=bool),
-    }
-    return PairTable(**{name: value[None] for name, value in whole.items()}, fits=pairs.fits)
+def mean_pair_table(table, unrelated=False):
+    """The same of means over the groups, which count equally and are independent."""
+    if table.n_groups == 1:
+        return pair_table(table, unrelated)
+    mean = _MeanPairs(_pairs_of_groups(table, unrelated))
+    return PairTable([mean], mean.fits)
 
 
 def intervals(fields, level, reach):
@@ -90,23 +58,24 @@ def intervals(fields, level, reach):
     difference, variance = fields["difference"], fields["variance"]
     # Clusters that are all alike tell no more than so many items.
     n = np.where(variance > 0, fields["n_behind"], fields["n_clusters"])
-    exact = fields["exact"]
-    df = np.where(exact, 0.0, np.nan_to_num(fields["df"]))
-    low, high = worst_case_interval(difference, variance, n, df, level, -reach, reach)
-    nearer = np.where(difference > 0, *end_variances(difference, variance, n, -reach, reach))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = np.abs(difference) / np.sqrt(nearer)
+    exact, shrink = fields["exact"], np.sqrt(fields["left"])
+    known = shrink == 0
+    low, high, p_value = np.empty((3, len(exact)))
+    if not exact.all():
+        t, df = ~exact, np.nan_to_num(fields["df"])[~exact]
+        given, far = (difference[t], variance[t], n[t]), np.broadcast_to(reach, t.shape)[t]
+        low[t], high[t] = worst_case_interval(*given, df, level, -far, far)
+        nearer = np.where(difference[t] > 0, *end_variances(*given, -far, far))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            statistic = np.abs(difference[t]) / np.sqrt(nearer) / shrink[t]
+        p_value[t] = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
     if exact.any():
         # Many models on few items have few different counts.
         counts = (fields[name][exact] for name in ("only_a", "only_b", "n_items"))
         counts, which = paired.distinct_counts(*counts)
         low[exact], high[exact] = (x[which] for x in paired.mcnemar_interval(*counts, level))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shrink = np.sqrt(fields["left"])
-        statistic, known = statistic / shrink, shrink == 0
-    p_value = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
-    if exact.any():
         p_value[exact] = paired.mcnemar_exact(*counts[:2])[which]
+    if exact.any() and (shrink < 1).any():
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value[exact] = 2 * norm.sf(norm.isf(p_value[exact] / 2) / shrink[exact])
     # Models that never differ: no test finds anything, though no spread is known.
@@ -120,36 +89,116 @@ def intervals(fields, level, reach):
     return *ends, np.where(known & (difference != 0), 0.0, p_value)
 
 
-def _one_group(table, mine, unrelated, size, may_be_exact):
-    """The fields of a `PairTable`, in order, for the items of one group."""
-    scores = table.scores[mine]
-    clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
-    least = np.nanmin(scores, initial=np.inf, where=np.isfinite(scores))
-    least = least if np.isfinite(least) else 0.0
-    above = scores - least  # differences of large scores would be lost in their sums
-    fit = shared_items.shared_item_scores(above, clusters)
-    errors = shared_items.pair_errors(above, clusters, fit)
-    fit = fit._replace(mean=fit.mean + least)
-    related = fit.component[:, None] == fit.component
-    compared = related | unrelated
-    answered = np.isfinite(scores).astype(float)
-    n_items = answered.T @ answered
-    n_behind = np.where(n_items > 0, n_items, np.minimum(fit.n_items[:, None], fit.n_items))
-    errors = [np.where(compared, x, np.nan) for x in errors]
-    noise = _noise(table.noise[mine], table.n_answers[mine], answered)
-    # Where two models answered everything, other models' gaps do not matter.
-    exact = (n_items == fit.n_items) & related & (n_items > 0)
-    exact &= may_be_exact
-    wins = _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan)
-    left = 1 - n_behind / size
-    counts = n_items.astype(int), wins, fit.n_clusters, n_behind, left
-    return *errors, fit.variance, *counts, *noise, related, exact, fit
+def _pairs_of_groups(table, unrelated):
+    group_of_item = table.cluster_groups[table.clusters]
+    for g in range(table.n_groups):
+        mine = slice(None) if table.n_groups == 1 else np.flatnonzero(group_of_item == g)
+        yield _Pairs(table, mine, unrelated, np.inf if table.sizes is None else table.sizes[g])
 
 
-def _wins(scores, answered):
-    """Items that the row's model got right and the column's wrong, of those both answered."""
-    right = np.nan_to_num(scores)
-    return right.T @ answered - right.T @ right
+class _Pairs:
+    """What the items of one group tell of all pairs of models."""
+
+    def __init__(self, table, mine, unrelated, size):
+        self._scores, self._size = table.scores[mine], size
+        self._noise, self._n_answers = table.noise[mine], table.n_answers[mine]
+        self._may_be_exact = table.is_binary and not table.is_clustered
+        clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
+        least = np.nanmin(self._scores, initial=np.inf, where=np.isfinite(self._scores))
+        least = least if np.isfinite(least) else 0.0
+        # Differences of large scores would be lost in their sums.
+        fit = shared_items.shared_item_scores(self._scores - least, clusters)
+        errors = shared_items.pair_errors(self._scores, clusters, fit)
+        self.fit = fit._replace(mean=fit.mean + least)
+        self.own_variance = fit.variance  # (n_models,), of each model's score
+        # Whether they share items, directly or through others.
+        self.related = fit.component[:, None] == fit.component
+        if not (unrelated or self.related.all()):
+            errors = [np.where(self.related, x, np.nan) for x in errors]
+        # The row's model minus the column's, nan where not compared.
+        self.difference, self.variance, self.df = errors
+        self.n_clusters = fit.n_clusters
+
+    @cached_property
+    def _answered(self):
+        return np.isfinite(self._scores).astype(float)
+
+    @cached_property
+    def n_items(self):
+        """That both answered."""
+        return (self._answered.T @ self._answered).astype(int)
+
+    @property
+    def n_behind(self):
+        """Items behind the variance: the fewer of their own where none is shared."""
+        own = self.fit.n_items
+        if self.n_items.all():
+            return self.n_items
+        return np.where(self.n_items > 0, self.n_items, np.minimum(own[:, None], own))
+
+    @property
+    def left(self):
+        """Share of the variance that is left where these are of all there are."""
+        return 1 - self.n_behind / self._size
+
+    @property
+    def exact(self):
+        """Whether McNemar's test applies: right or wrong, no clusters, no gaps."""
+        if not self._may_be_exact:
+            return np.zeros(self.related.shape, dtype=bool)
+        # Where two models answered everything, other models' gaps do not matter.
+        return (self.n_items == self.fit.n_items) & self.related & (self.n_items > 0)
+
+    @cached_property
+    def only_first(self):
+        """Items that the row's model got right and the column's wrong, of those both answered."""
+        if not self.exact.any():
+            return np.full(self.related.shape, np.nan)
+        right = np.nan_to_num(self._scores)
+        return right.T @ self._answered - right.T @ right
+
+    @property
+    def skewness(self):
+        """Of the sampling error."""
+        return shared_items.pair_skewness(self.fit, self.variance)
+
+    @cached_property
+    def _noises(self):
+        return _noise(self._noise, self._n_answers, self._answered)
+
+    @property
+    def noise(self):
+        """Variance of single answers of both models."""
+        return self._noises[0]
+
+    @property
+    def noise_left(self):
+        """What is left of it in their means."""
+        return self._noises[1]
+
+
+class _MeanPairs:
+    """The same of means over groups, as far as they have it."""
+
+    def __init__(self, groups):
+        self.fits, self.related = [], True
+        self.difference = self.own_variance = self.n_items = self.n_clusters = 0
+        self.variance, self.left, self.n_behind = mean_of_groups(self._summed(groups))
+        n_groups = len(self.fits)
+        self.difference = self.difference / n_groups
+        self.own_variance = self.own_variance / n_groups**2
+        self.df = np.where(np.isfinite(self.variance), np.inf, np.nan)
+        self.exact = np.zeros(self.related.shape, dtype=bool)
+        self.noise = self.noise_left = np.full(self.related.shape, np.nan)
+
+    def _summed(self, groups):
+        """Variances of the groups, and sums of the rest: all groups at once fill the memory."""
+        for group in groups:
+            self.fits.append(group.fit)
+            self.related = self.related & group.related
+            for name in ("difference", "own_variance", "n_items", "n_clusters"):
+                setattr(self, name, getattr(self, name) + getattr(group, name))
+            yield group.variance, np.maximum(group.n_behind, 1), group.df, group.left
 
 
 def _noise(noise, n_answers, answered):

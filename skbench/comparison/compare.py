@@ -27,7 +27,11 @@ from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
 
-_OF_NEEDED = "difference", "n_items", "n_clusters", "exact", "only_a", "only_b", "left"
+_OF_NEEDED = "difference", "n_items", "n_clusters", "exact", "left"
+_SIDES = {"only_a": ("only_first", False), "only_b": ("only_first", True)} | {
+    "variance_a": ("own_variance", False),
+    "variance_b": ("own_variance", True),
+}
 _BY_CLUSTER = ("independent items", "cluster means")
 
 
@@ -207,23 +211,24 @@ def comparison_by_posterior(posterior, a, b, confidence_level, adjust):
 def in_order(scores):
     """Positions of all pairs, the better model first: neighbours come first, from the top."""
     best_first = np.argsort(-scores, kind="stable")
-    i, j = np.triu_indices(len(scores), k=1)
-    nearest = np.argsort(j - i, kind="stable")
-    return best_first[np.column_stack([i, j])[nearest]]
+    apart = np.arange(1, len(scores))
+    i = np.concatenate([np.arange(len(scores) - d) for d in apart])
+    return best_first[np.column_stack([i, i + np.repeat(apart, apart[::-1])])]
 
 
-def _chosen(pairs, positions):
+class _Chosen(dict):
     """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
-    i, j = np.transpose(positions)
-    names = ("difference", "variance", "df", "n_items", "n_clusters", "noise", "noise_left")
-    names += ("n_behind", "left", "related", "exact", "skewness")
-    fields = {name: getattr(pairs, name)[:, i, j].T.ravel() for name in names}
-    return fields | {
-        "only_a": pairs.only_first[:, i, j].T.ravel(),
-        "only_b": pairs.only_first[:, j, i].T.ravel(),
-        "variance_a": pairs.own_variance[:, i].T.ravel(),
-        "variance_b": pairs.own_variance[:, j].T.ravel(),
-    }
+
+    def __init__(self, pairs, positions):
+        self._pairs, (self._a, self._b) = pairs, np.transpose(positions)
+
+    def __missing__(self, name):  # made when read
+        whole, of_b = _SIDES.get(name, (name, False))
+        field, (a, b) = getattr(self._pairs, whole), (self._a, self._b)[:: -1 if of_b else 1]
+        if field.ndim == 3:  # one index costs less than two
+            a, field = a * field.shape[1] + b, field.reshape(len(field), -1)
+        self[name] = np.take(field, a, axis=1).T.ravel()
+        return self[name]
 
 
 def pair_positions(table, a, b):
@@ -248,9 +253,9 @@ def pair_positions(table, a, b):
 
 def _refuse_shared_clusters(table, pairs, item):
     """Refuse answers to the same question under different ids: they are not independent."""
-    in_both = [table.cluster_sums(np.isfinite(x)) > 0 for x in table.scores.T]
+    in_both = (table.cluster_sums(np.isfinite(table.scores)) > 0).all(axis=1)
     apart = ~pairs.related[:, 0, 1]
-    if np.any(in_both[0] & in_both[1] & apart[table.cluster_groups]):
+    if np.any(in_both & apart[table.cluster_groups]):
         a, b = table.models
         raise ValueError(
             f"Models {a!r} and {b!r} share clusters but no {item}, so they are neither paired nor "
@@ -273,7 +278,7 @@ def _labels(table, positions):
 
 def compared(table, pairs, positions, confidence_level, adjust="none"):
     """A `ModelComparison` of some pairs of a `PairTable`, and the columns it rests on."""
-    fields, labels = _chosen(pairs, positions), _labels(table, positions)
+    fields, labels = _Chosen(pairs, positions), _labels(table, positions)
     adjust, level = adjust if len(labels) > 1 else "none", confidence_level
     if adjust != "none":
         level = multiplicity.bonferroni_level(confidence_level, len(labels))
@@ -292,7 +297,8 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)
     reach = None if table.bounds is None else table.range_of_differences
-    of_needed = {name: fields[name] for name in _OF_NEEDED}
+    names = [*_OF_NEEDED, *(["only_a", "only_b"] if fields["exact"].any() else [])]
+    of_needed = {name: fields[name] for name in names}
     found = ModelComparison(
         estimate=Estimate(
             value=difference,
@@ -328,8 +334,10 @@ def _items_needed(fields, item_variance, level, reach):
     """Items at which the printed interval would exclude 0, were the difference the true one."""
     difference, n, exact = fields["difference"], np.maximum(fields["n_items"], 1), fields["exact"]
     exact = exact & np.isfinite(item_variance)
-    disagreement = (fields["only_a"] + fields["only_b"]) / n
-    needed = required_n_mcnemar(difference, disagreement, level, POWER)
+    needed = np.empty(len(n))
+    if exact.any():
+        disagreement = ((fields["only_a"] + fields["only_b"]) / n)[exact]
+        needed[exact] = required_n_mcnemar(difference[exact], disagreement, level, POWER)
     distance = np.zeros(len(n)) if reach is None else reach + np.abs(difference)
     given = difference, item_variance, n / np.maximum(fields["n_clusters"], 1), distance
     effect, variance, size, distance = (x[~exact] for x in given)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from skbench._checks import plain, require_columns
 from skbench._warnings import warn
-from skbench.comparison._pairs import averaged, pair_table
+from skbench.comparison._pairs import mean_pair_table
 from skbench.containers import UNLESS_SKEWED, Estimate
 from skbench.items.rows import SCORE, as_frame, collected, with_score
 from skbench.items.tables import score_table
@@ -115,10 +115,10 @@ def _warn_of_constants(models, fixed):
 
 def costs_of(table, confidence_level, unrelated=False):
     """`Costs` of a table of costs; `unrelated` models as on different items, if asked."""
-    by_topic = pair_table(table, unrelated)
-    pairs, n_topics = averaged(by_topic), len(by_topic.fits)
-    mean, own, own_df = _own(table, by_topic)
-    influence = np.concatenate([np.nan_to_num(fit.influence) for fit in by_topic.fits]) / n_topics
+    pairs = mean_pair_table(table, unrelated)
+    fits, n_topics = pairs.fits, len(pairs.fits)
+    mean, own, own_df = _own(table, fits)
+    influence = np.concatenate([np.nan_to_num(fit.influence) for fit in fits]) / n_topics
     # A list price, whatever least squares make of it where other models have gaps.
     present = np.where(np.isnan(table.scores), np.inf, table.scores)
     price = present.min(axis=0, initial=np.inf)
@@ -148,11 +148,13 @@ def costs_of(table, confidence_level, unrelated=False):
     return Costs(estimate, influence, variance, df, fixed)
 
 
-def _own(table, by_topic):
+def _own(table, fits):
     """Mean, variance and degrees of freedom of each model's cost."""
-    mean, df = (np.stack([getattr(fit, x) for fit in by_topic.fits]) for x in ("mean", "df"))
+    names = "mean", "variance", "df"
+    mean, variance, df = (np.stack([getattr(fit, x) for fit in fits]) for x in names)
     if len(mean) == 1:
-        return mean[0], by_topic.own_variance[0], df[0]
-    n = np.transpose([table.group_sums(has) for has in table.n_answers.T > 0])
-    variance = mean_of_groups(by_topic.own_variance, np.maximum(n, 1), df).variance
+        return mean[0], variance[0], df[0]
+    n = table.group_sums(table.n_answers > 0)
+    groups = zip(variance, np.maximum(n, 1), df, np.ones(len(n)), strict=True)
+    variance = mean_of_groups(groups).variance
     return mean.mean(axis=0), variance, np.where(np.isfinite(variance), np.inf, np.nan)

@@ -20,7 +20,7 @@ from skbench.comparison._pair_warnings import (
     warn_of_strangers,
     warn_of_units,
 )
-from skbench.comparison._pairs import averaged, pair_table
+from skbench.comparison._pairs import mean_pair_table
 from skbench.comparison.compare import compared, in_order
 from skbench.comparison.posterior import (
     check_bank_settings,
@@ -54,7 +54,8 @@ class Leaderboard:
     rank_sets : RankConfidenceSets
         Ranks that each model may have, for all models at once.
     ties : list of str
-        Letters of each model: models that share a letter cannot be told apart.
+        Letters of each model: models that share a letter cannot be told apart. Empty where more
+        than 1,000 groups of models cannot, as where hundreds answered few items.
     n_items : ndarray of int of shape (n_models,)
         Number of items each model answered; of votes, from `BradleyTerry`.
     n_clusters : ndarray of int of shape (n_models,)
@@ -77,7 +78,10 @@ class Leaderboard:
 
     @cached_property
     def ties(self) -> list:
-        # Many models on few items have tens of thousands of groups.
+        return ["".join(letters) for letters in self._letters]
+
+    @cached_property
+    def _letters(self):
         return letters_of(self.rank_sets)
 
     def to_frame(self) -> pd.DataFrame:
@@ -97,8 +101,12 @@ class Leaderboard:
         level = f"{100 * self.estimate.confidence_level:g}%"
         best = listed(self.rank_sets.best(), most=3, show=repr)
         head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
-        text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
-        return "\n".join([f"{head}; may be the best: {best}", text, *self.remarks])
+        frame, ties = self.to_frame(), []
+        if not all(letters and len(letters[-1]) == 1 for letters in self._letters):
+            frame = frame.drop(columns="ties")
+            ties = ["More than 26 groups of models cannot be told apart, too many for letters."]
+        text = frame.to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
+        return "\n".join([f"{head}; may be the best: {best}", text, *ties, *self.remarks])
 
 
 @checked
@@ -207,10 +215,8 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     # Items that only one model was asked are no blanks of the others.
     bounds = _bounds(table).iloc[: 0 if unrelated else None]
     table = table.with_missing(missing)
-    by_group = pair_table(table, unrelated)
-    pairs = averaged(by_group)
-    mean, freedom = (np.stack([getattr(f, x) for f in pairs.fits], 1) for x in ("mean", "df"))
-    variance = by_group.own_variance.T
+    pairs, names = mean_pair_table(table, unrelated), ("mean", "df", "variance")
+    mean, freedom, variance = (np.stack([getattr(f, x) for f in pairs.fits], 1) for x in names)
     # Scores that are all alike vary by rounding alone.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
@@ -278,14 +284,13 @@ def _rank_sets(estimate, comparison):
     if comparison is not None:
         pairs = comparison.estimate.labels
         a, b = (labels.get_indexer(pairs.levels[k])[pairs.codes[k]] for k in (0, 1))
-        better[a, b] = comparison.verdict == "better"
-        better[b, a] = comparison.verdict == "worse"
+        better[a, b], better[b, a] = comparison.estimate.low > 0, comparison.estimate.high < 0
     return sets_of_verdicts(estimate, better)
 
 
 def _n_clusters(table):
     """Number of clusters that each model answered items of."""
-    return np.array([np.count_nonzero(table.cluster_sums(own)) for own in table.n_answers.T > 0])
+    return np.count_nonzero(table.cluster_sums(table.n_answers > 0), axis=0)
 
 
 def _bounds(table):
@@ -296,11 +301,11 @@ def _bounds(table):
         least, most = np.nanmin(table.scores), np.nanmax(table.scores)
     share = blank.mean(axis=0)
     many = np.flatnonzero(share > _MUCH)
-    n_items = table.group_sums(np.ones(len(blank)))
+    n_items = table.group_sums(np.ones((len(blank), 1)))
     columns = {"blank": share[many]}
     for name, score in (("low", least), ("high", most)):
         full = np.where(blank[:, many], score, table.scores[:, many])
-        columns[name] = [np.mean(table.group_sums(x) / n_items) for x in full.T]
+        columns[name] = np.mean(table.group_sums(full) / n_items, axis=0)
     return pd.DataFrame(columns, index=table.models[many])
 
 

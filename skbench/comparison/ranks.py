@@ -26,6 +26,8 @@ from skbench.containers import Estimate
 from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import rank_sets
 
+MOST_GROUPS = 1_000  # of ties that get letters; hundreds of models on few items have 100,000
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankConfidenceSets:
@@ -227,10 +229,10 @@ def sets_of_verdicts(estimate, better, place=None):
 
 
 def letters_of(sets):
-    """The string of letters of each model."""
-    groups = indistinguishable_groups(sets)
-    letters = np.array(groups.columns, dtype=object)
-    return ["".join(letters[row]) for row in groups.to_numpy()]
+    """The letters of each model, as lists; none where there are more groups than help anybody."""
+    groups = _groups(sets, MOST_GROUPS)
+    letters = np.array(_letters(len(groups)), dtype=object)
+    return [list(letters[row]) if len(groups) <= MOST_GROUPS else [] for row in groups.T]
 
 
 def _pair_df(df, variance, labels):
@@ -291,12 +293,18 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
             f"Groups need simultaneous rank confidence sets, got {sets.kind} ones. "
             'Use kind="simultaneous".'
         )
+    groups = _groups(sets)
+    return pd.DataFrame(groups.T, index=sets.labels, columns=_letters(len(groups)))
+
+
+def _groups(sets, most=np.inf):
+    """Members of the groups, its rows; one more than `most` where there are more."""
     order = np.argsort(-sets.estimate, kind="stable")
     different = (sets.better | sets.better.T)[np.ix_(order, order)]
-    cliques = rank_sets.maximal_cliques(~different)
-    member = np.empty_like(cliques.T)
-    member[order] = cliques.T
-    return pd.DataFrame(member, index=sets.labels, columns=_letters(len(cliques)))
+    cliques = rank_sets.maximal_cliques(~different, most)
+    member = np.empty_like(cliques)
+    member[:, order] = cliques
+    return member
 
 
 def _errors(standard_error, covariance, labels):

@@ -203,7 +203,7 @@ def _fields(scores, clusters, place, rounding, is_binary):
     least = np.nanmin(scores)
     fit = shared_item_scores(scores - least, clusters)
     contrasts = trend_contrasts(place)
-    errors = contrast_errors(scores - least, clusters, fit, contrasts)
+    errors, skewness = contrast_errors(scores - least, clusters, fit, contrasts)
     # Sums of so many scores differ by rounding alone.
     rounding = rounding * np.abs(contrasts).sum(axis=1)
     value = np.where(np.abs(errors.difference) <= rounding, 0.0, errors.difference)
@@ -215,7 +215,7 @@ def _fields(scores, clusters, place, rounding, is_binary):
         "difference": value,
         "variance": errors.variance,
         "df": errors.df,
-        "skewness": errors.skewness,
+        "skewness": skewness,
         "n_items": n,
         "n_behind": np.where(n > 0, n, fit.used.sum()),
         "n_clusters": np.full(2, np.unique(used).size),

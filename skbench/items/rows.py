@@ -107,7 +107,7 @@ def joined(columns):
     parts = columns.astype(str)
     if parts.shape[1] > 1:
         parts = parts.apply(lambda part: part.str.replace(_SLASH, _escaped, regex=True))
-    return [" / ".join(row) for row in parts.itertuples(index=False, name=None)]
+    return [" / ".join(row) for row in zip(*parts.to_numpy(dtype=object).T, strict=True)]
 
 
 def coded(items, names):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from scipy.sparse import csc_array
 
 from skbench._checks import (
     listed,
@@ -68,15 +69,14 @@ class ScoreTable(NamedTuple):
         return self.cluster_groups.size < len(self.items)
 
     def cluster_sums(self, values):
-        """Sums of an entry per item over the items of each cluster."""
+        """Sums of an entry (or a row) per item over the items of each cluster."""
         if not self.is_clustered:
             return np.asarray(values, dtype=float)
-        return np.bincount(self.clusters, values, minlength=self.cluster_groups.size)
+        return _sums(self.clusters, values, self.cluster_groups.size)
 
     def group_sums(self, values):
-        """Sums of an entry per item over the items of each group."""
-        sums = self.cluster_sums(values)
-        return np.bincount(self.cluster_groups, sums, minlength=self.n_groups)
+        """Sums of an entry (or a row) per item over the items of each group."""
+        return _sums(self.cluster_groups, self.cluster_sums(values), self.n_groups)
 
     def of_models(self, positions):
         """The same table of some of the models, by their positions."""
@@ -198,6 +198,12 @@ def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds
         bounds=known,
         scale=scale_in_words(known) if bounds is None else None,
     )
+
+
+def _sums(codes, values, n):
+    """Sums of the entries, or rows, of each code."""
+    ones = np.ones(len(codes)), codes, np.arange(len(codes) + 1)
+    return csc_array(ones, shape=(n, len(codes))) @ np.asarray(values, dtype=float)
 
 
 def _sizes_of(groups, population):

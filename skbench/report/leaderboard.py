@@ -121,7 +121,9 @@ def board_table(board, frame, size):
         shown.append(Column("n", frame["n"], "d", narrow=False))
     n_groups = len(set().union(*frame["ties"]))
     ties = "Models that share a letter cannot be told apart."
-    if n_groups <= _MOST_LETTERS:
+    if not n_groups:
+        ties = "Too many groups of models cannot be told apart for letters."
+    elif n_groups <= _MOST_LETTERS:
         letters = ["".join(names) for names in frame["ties"]]
         shown.append(Column("ties", letters, narrow=False))
     else:

@@ -81,12 +81,10 @@ def group_rows(summary, direct, estimate, by):
 
 def model_rows(board):
     """One row per model of a `Leaderboard`, best first; letters of ties as a list."""
-    from skbench.comparison import indistinguishable_groups
+    from skbench.comparison.ranks import letters_of
 
     frame = board.to_frame().rename_axis("model").rename(columns={"estimate": "value"})
-    letters = indistinguishable_groups(board.rank_sets)
-    frame["ties"] = [list(letters.columns[row]) for row in letters.to_numpy()]
-    return labeled_rows(frame)
+    return labeled_rows(frame.assign(ties=letters_of(board.rank_sets)))
 
 
 def pair_rows(comparison):

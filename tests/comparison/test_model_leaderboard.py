@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,6 +8,7 @@ from scipy.stats import binom, norm, t
 
 from skbench import DirectEstimator, summarize_items
 from skbench.comparison import compare_models, leaderboard
+from skbench.comparison.ranks import letters_of
 from skbench.stats.intervals.binomial import wilson_interval
 from skbench.stats.scales.aggregation import covariance_of_means
 
@@ -221,3 +224,20 @@ def test_rank_sets_hold_the_ranks_of_clustered_items():
         low, high = (board[f"rank_{end}"] for end in ("low", "high"))
         held += all(low[m] <= first and last <= high[m] for m, (first, last) in truth.items())
     assert held >= binom.ppf(0.0005, 300, 0.95)
+
+
+@pytest.mark.parametrize("n_triples, n_groups", [(2, 9), (6, 729), (7, 0)])
+def test_letters_are_told_where_they_help(n_triples, n_groups):
+    """Two models of a triple differ, no others: three times the groups with each triple."""
+    n = 3 * n_triples
+    board = leaderboard(simulated(0, dict.fromkeys(map(str, range(n)), 0.0), n_items=10))
+    triple = np.repeat(np.arange(n_triples), 3)
+    better = np.triu(triple[:, None] == triple, 1)
+    board = replace(board, rank_sets=replace(board.rank_sets, better=better))
+    told = [set(letters) for letters in letters_of(board.rank_sets)]
+    assert len(set().union(*told)) == n_groups
+    if n_groups:
+        shared = [[bool(a & b) for b in told] for a in told]
+        assert_array_equal(shared, ~(better | better.T))
+    assert ("ties" in repr(board)) == (n_groups == 9)
+    assert ("More than 26 groups" in repr(board)) == (n_groups != 9)

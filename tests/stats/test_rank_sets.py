@@ -81,3 +81,4 @@ def test_cliques_of_overlapping_intervals_come_in_order():
     found = maximal_cliques(adjacent)
     assert_array_equal(found.argmax(axis=1), np.arange(56))
     assert_array_equal(found.sum(axis=1), 5)
+    assert len(maximal_cliques(adjacent, most=10)) == 11

@@ -9,6 +9,7 @@ from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.clusters.shared_items import (
     contrast_errors,
     pair_errors,
+    pair_skewness,
     shared_item_scores,
 )
 
@@ -59,11 +60,11 @@ def test_gaps_are_least_squares_with_cr2(seed, n_clusters):
 def test_contrasts_are_cr2_of_the_contrasts_of_items(n_clusters):
     scores, clusters = table(0, n_clusters=n_clusters)
     slope = np.arange(5) - 2.0
-    found = contrast_errors(scores, clusters, shared_item_scores(scores, clusters), [slope])
+    found, _ = contrast_errors(scores, clusters, shared_item_scores(scores, clusters), [slope])
     sizes, one = np.bincount(clusters), np.zeros(clusters.max() + 1, dtype=int)
     own = cluster_robust_variance(np.bincount(clusters, scores @ slope), sizes, one, 1)
     expected = own.mean, own.variance, own.df
-    assert_allclose(found[:3], expected, rtol=1e-10)
+    assert_allclose(found, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("seed, n_clusters", [(1, 4), (2, 9), (3, 30)])
@@ -71,12 +72,13 @@ def test_contrasts_with_gaps_are_least_squares_with_cr2(seed, n_clusters):
     scores, clusters = table(seed, n_clusters=n_clusters, gaps=0.35)
     contrasts = np.array([[-2, -1, 0, 1, 2], [-1, 0, 0, 0, 1]])
     fit = shared_item_scores(scores, clusters)
-    found = contrast_errors(scores, clusters, fit, contrasts)
+    found, skewness = contrast_errors(scores, clusters, fit, contrasts)
     expected = np.array([dense_contrast(scores, clusters, c) for c in contrasts]).T
     assert_allclose(found[:2], expected[:2], rtol=1e-8)
     assert_allclose(found.df, expected[2], rtol=0.01)  # as for pairs
     pairs = pair_errors(scores, clusters, fit)
     assert_allclose([x[1] for x in found], [x[4, 0] for x in pairs], rtol=1e-8)
+    assert_allclose(skewness[1], pair_skewness(fit, pairs.variance)[4, 0], rtol=1e-8)
 
 
 def test_a_gap_changes_the_path_not_the_numbers():

@@ -81,12 +81,13 @@ def distinct_counts(*counts):
     >>> distinct_counts(np.array([3, 1, 3]), np.array([0, 2, 0]))
     ([array([1, 3]), array([2, 0])], array([1, 0, 1]))
     """
-    which = np.zeros(len(counts[0]), dtype=np.int64)
+    key = np.zeros(len(counts[0]), dtype=np.int64)
     for column in counts:
         if column.min() < column.max():
-            which = which * (int(column.max()) + 1) + column.astype(np.int64)
-            which = np.unique(which, return_inverse=True)[1]
-    pair = np.empty(which.max() + 1, dtype=np.int64)
+            key = key * (int(column.max()) + 1) + column.astype(np.int64)
+    distinct = np.unique(key)
+    which = np.searchsorted(distinct, key)
+    pair = np.empty(len(distinct), dtype=np.int64)
     pair[which] = np.arange(len(which))
     return [column[pair] for column in counts], which
 

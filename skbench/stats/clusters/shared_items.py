@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from skbench.stats.intervals.moments import divided, satterthwaite_df
 
 _MOST_TERMS = 100  # of the series of the CR2 root; leverages up to .9 are exact to 1e-6
+_BATCH_PAIRS = 50  # whose shares stay near the processor
 _CANCELS = 1e-9  # share of the variance below which a difference is computed anew
 
 
@@ -32,6 +33,8 @@ class SharedItems(NamedTuple):
         Whether an item counts: answered by two models, or by one that shares none.
     n_items : ndarray of int of shape (n_models,)
         Items of the model's component that count, whether it answered them or not.
+    inverse : ndarray of shape (n_models, n_models) or None
+        Pseudo-inverse of the information on the model effects; None where nothing is missing.
     """
 
     mean: np.ndarray
@@ -42,6 +45,7 @@ class SharedItems(NamedTuple):
     n_clusters: np.ndarray
     used: np.ndarray
     n_items: np.ndarray
+    inverse: np.ndarray | None = None
 
 
 class PairErrors(NamedTuple):
@@ -52,15 +56,11 @@ class PairErrors(NamedTuple):
     difference, variance, df : ndarray of shape (n_models, n_models)
         Score of the row's model minus that of the column's, its sampling variance and degrees of
         freedom.
-    skewness : ndarray of shape (n_models, n_models)
-        Of the sampling error of the difference: that of the differences of clusters over the root
-        of their number; 0 without any spread.
     """
 
     difference: np.ndarray
     variance: np.ndarray
     df: np.ndarray
-    skewness: np.ndarray
 
 
 def shared_item_scores(scores, clusters):
@@ -136,11 +136,11 @@ def pair_errors(scores, clusters, fit):
     answered = np.isfinite(np.asarray(scores, dtype=float))
     f = fit.influence
     difference = fit.mean[:, None] - fit.mean
-    variance, third = _from_products(f)
+    variance = _from_products(f)
     if answered.all():
         df = np.full(difference.shape, fit.df[0])
     else:
-        df = _own_df(answered & fit.used[:, None], np.asarray(clusters))
+        df = _own_df(fit.inverse, answered & fit.used[:, None], np.asarray(clusters))
     apart = fit.component[:, None] != fit.component
     if apart.any():
         both = np.stack(np.broadcast_arrays(fit.variance[:, None], fit.variance), axis=-1)
@@ -155,7 +155,38 @@ def pair_errors(scores, clusters, fit):
         np.fill_diagonal(unknown, False)
         variance, df = (np.where(unknown, np.nan, x) for x in (variance, df))
     np.fill_diagonal(variance, 0.0)
-    return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
+    return PairErrors(difference, variance, df)
+
+
+def pair_skewness(fit, variance):
+    """Skewness of the sampling errors of all differences.
+
+    Parameters
+    ----------
+    fit : SharedItems
+    variance : ndarray of shape (n_models, n_models)
+        Of `pair_errors`.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        That of the differences of clusters over the root of their number; 0 without any spread.
+
+    Examples
+    --------
+    >>> fit = shared_item_scores([[1, 0], [0, 0], [0, 0], [0, 0]], np.arange(4))
+    >>> pair_skewness(fit, pair_errors(np.zeros((4, 2)), np.arange(4), fit).variance).round(3)
+    array([[ 0.   ,  0.577],
+           [-0.577,  0.   ]])
+    """
+    f = fit.influence
+    squares = f * f
+    mixed, cubes = squares.T @ f, np.einsum("ij,ij->j", squares, f)
+    third = cubes[:, None] - cubes - 3 * mixed + 3 * mixed.T
+    for a, b in _nearly_equal(variance, squares.sum(axis=0)):
+        third[a, b] = np.sum((f[:, a] - f[:, b]) ** 3)
+        third[b, a] = -third[a, b]
+    return np.nan_to_num(divided(third, variance**1.5))
 
 
 def contrast_errors(scores, clusters, fit, contrasts):
@@ -173,6 +204,8 @@ def contrast_errors(scores, clusters, fit, contrasts):
     PairErrors
         Each of shape (n_contrasts,): the contrast as `difference`, and its errors. Variances are
         nan where less than two clusters link the models of a contrast.
+    skewness : ndarray of shape (n_contrasts,)
+        Of the sampling errors.
 
     Notes
     -----
@@ -184,7 +217,7 @@ def contrast_errors(scores, clusters, fit, contrasts):
     --------
     >>> table = [[1, 1, 0], [0, 0, 0], [1, 0, 0], [1, 1, 1]]
     >>> fit = shared_item_scores(table, np.arange(4))
-    >>> errors = contrast_errors(table, np.arange(4), fit, [[-0.5, 0, 0.5]])
+    >>> errors, skewness = contrast_errors(table, np.arange(4), fit, [[-0.5, 0, 0.5]])
     >>> print(errors.difference, errors.variance.round(4), errors.df.round(9))
     [-0.25] [0.0208] [3.]
     """
@@ -196,20 +229,24 @@ def contrast_errors(scores, clusters, fit, contrasts):
         df = np.full(len(contrasts), fit.df[0])
     else:
         w = (answered & fit.used[:, None]).astype(float)
-        k = np.maximum(w.sum(axis=1), 1)[:, None]
-        df = _df_of(_inverse(w, k) @ contrasts.T, w, k, np.asarray(clusters))
+        weights, clusters = contrasts @ fit.inverse, np.asarray(clusters)
+        df = _df_of(weights, weights @ w.T, _sums(w, clusters), _share_of_each(w), clusters)
     link = connected_components(fit.n_clusters > 1, directed=False)[1]
     unknown = np.array([len(set(link[c != 0])) > 1 for c in contrasts], dtype=bool)
     variance, df = (np.where(unknown, np.nan, x) for x in (variance, df))
     value = np.where(contrasts != 0, contrasts * fit.mean, 0.0).sum(axis=1)
-    return PairErrors(value, variance, df, np.nan_to_num(divided(third, variance**1.5)))
+    return PairErrors(value, variance, df), np.nan_to_num(divided(third, variance**1.5))
 
 
 def _cluster_df(shares):
-    """Bell-McCaffrey degrees of freedom of a mean whose clusters have these shares."""
-    alone = shares.max(axis=0, initial=0) > 1 - 1e-9
-    s = shares**2 / np.where(shares < 1 - 1e-9, 1 - shares, 1)
-    trace = np.sum(shares**2, axis=0) - np.sum(s**2, axis=0) + np.sum(s, axis=0) ** 2
+    """Bell-McCaffrey degrees of freedom of means whose clusters have these shares, its rows."""
+    rest = 1 - shares
+    alone = rest.min(axis=-1, initial=1) < 1e-9
+    if alone.any():
+        rest[rest <= 1e-9] = 1
+    s = np.divide(shares * shares, rest, out=rest)
+    squares, squares_of_s = (np.einsum("...c,...c->...", x, x) for x in (shares, s))
+    trace = squares - squares_of_s + s.sum(axis=-1) ** 2
     return np.where(alone, np.nan, np.maximum(divided(1.0, trace), 1))
 
 
@@ -228,7 +265,7 @@ def _complete(scores, clusters):
         df=np.full(n_models, df),
         influence=influence,
         component=np.zeros(n_models, dtype=int),
-        n_clusters=np.full((n_models, n_models), np.count_nonzero(shares)),
+        n_clusters=np.broadcast_to(np.count_nonzero(shares), (n_models, n_models)),
         used=np.ones(n_items, dtype=bool),
         n_items=np.full(n_models, n_items),
     )
@@ -257,7 +294,7 @@ def _with_gaps(y, answered, clusters):
     drift = psi * pull @ members.T
     answers = _sums(w, clusters)
     own = answers / np.maximum(answers.sum(axis=0), 1)
-    df = _cluster_df(own)
+    df = _cluster_df(own.T)
     influence = psi + (around - drift)[:, component]
     present = answered.any(axis=0)
     return SharedItems(
@@ -269,6 +306,7 @@ def _with_gaps(y, answered, clusters):
         n_clusters=_shared_clusters(answered, clusters),
         used=used,
         n_items=home.sum(axis=0).astype(int)[component],
+        inverse=inverse,
     )
 
 
@@ -310,39 +348,46 @@ def _scaled(sums, w, k, clusters, inverse):
 
 
 def _from_products(f):
-    """Second and third moments of all differences from products of the influences."""
-    squares = f * f
-    products, mixed = f.T @ f, squares.T @ f
-    cubes = np.einsum("ij,ij->j", squares, f)
-    third = cubes[:, None] - cubes - 3 * mixed + 3 * mixed.T
+    """Variances of all differences from products of the influences."""
+    products = f.T @ f
     own = np.diag(products)
-    sums = own[:, None] + own
-    variance = np.maximum(sums - 2 * products, 0.0)
-    # Nearly equal models: what is left of the products is rounding.
-    for a, b in np.argwhere(np.triu(variance < _CANCELS * sums, k=1)):
-        difference = f[:, a] - f[:, b]
-        variance[a, b] = variance[b, a] = np.sum(difference**2)
-        third[a, b] = np.sum(difference**3)
-        third[b, a] = -third[a, b]
-    return variance, third
+    variance = np.maximum(own[:, None] + own - 2 * products, 0.0)
+    for a, b in _nearly_equal(variance, own):
+        variance[a, b] = variance[b, a] = np.sum((f[:, a] - f[:, b]) ** 2)
+    return variance
 
 
-def _own_df(answered, clusters):
+def _nearly_equal(variance, own):
+    """Pairs of nearly equal models: what is left of products is rounding."""
+    return np.argwhere(np.triu(variance < _CANCELS * (own[:, None] + own), k=1))
+
+
+def _own_df(inverse, answered, clusters):
     """Degrees of freedom of each pair by its own shares of the information."""
     w = answered.astype(float)
-    k = np.maximum(w.sum(axis=1), 1)[:, None]
-    inverse = _inverse(w, k)
+    of_clusters, seen, rest = _sums(w, clusters), inverse @ w.T, _share_of_each(w)
     df = np.full(inverse.shape, np.nan)
-    for a in range(len(inverse) - 1):
-        weights = inverse[:, [a]] - inverse[:, a + 1 :]
-        df[a, a + 1 :] = df[a + 1 :, a] = _df_of(weights, w, k, clusters)
+    pairs = np.transpose(np.triu_indices(len(inverse), k=1))
+    for start in range(0, len(pairs), _BATCH_PAIRS):
+        a, b = pairs[start : start + _BATCH_PAIRS].T
+        given = inverse[a] - inverse[b], seen[a] - seen[b], of_clusters, rest, clusters
+        df[a, b] = df[b, a] = _df_of(*given)
     return df
 
 
-def _df_of(weights, w, k, clusters):
-    """Degrees of freedom of contrasts ``b = L^+ c``, the columns of `weights`."""
-    information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
-    return _cluster_df(np.maximum(divided(information, information.sum(axis=0)), 0))
+def _share_of_each(w):
+    """One over the number of models that answered each item."""
+    return 1 / np.maximum(w.sum(axis=1), 1)
+
+
+def _df_of(weights, seen, answers, share, clusters):
+    """Degrees of freedom of contrasts ``b = L^+ c``, the rows of `weights`."""
+    information = weights**2 @ answers.T
+    np.multiply(seen, seen, out=seen)
+    seen *= share
+    information -= _sums(seen.T, clusters).T
+    information *= divided(1.0, information.sum(axis=1))[:, None]
+    return _cluster_df(np.maximum(information, 0, out=information))
 
 
 def _sums(values, clusters):

@@ -50,19 +50,15 @@ def freedom_of_mean(variance, n):
     return np.sum(variance, axis=0) ** 2 / np.sum(np.square(variance) / freedom, axis=0)
 
 
-def mean_of_groups(variance, n, df, left=1.0):
+def mean_of_groups(groups):
     """Variance of a mean over groups, from variances that some of them cannot know.
 
     Parameters
     ----------
-    variance : ndarray of shape (n_groups, ...)
-        Sampling variances of the groups' means, score units squared; nan where unknown.
-    n : ndarray of shape (n_groups, ...)
-        Number of items behind them.
-    df : ndarray of shape (n_groups, ...)
-        Their degrees of freedom; nan or 0 where unknown.
-    left : float or ndarray of shape (n_groups, ...), default=1
-        Share of each variance that is left in a finite population, ``1 - n / N``.
+    groups : iterable of tuples of four arrays
+        Of each group: the sampling variance of its mean, score units squared, nan where unknown;
+        the number of items behind it; its degrees of freedom, nan or 0 where unknown; the share
+        of the variance that is left in a finite population, ``1 - n / N``.
 
     Returns
     -------
@@ -82,18 +78,24 @@ def mean_of_groups(variance, n, df, left=1.0):
     --------
     Two items that agree, and three hundred that do not:
 
-    >>> found = mean_of_groups(np.array([0.0, 0.25 / 300]), np.array([2, 300]), np.array([1, 299]))
+    >>> found = mean_of_groups([(0.0, 2, 1, 1.0), (0.25 / 300, 300, 299, 1.0)])
     >>> found.variance.round(4).item(), found.n.round(1).item()
     (0.0251, 7.9)
     """
-    variance, n, df, left = np.broadcast_arrays(variance, n, df, left)
-    known = np.isfinite(variance) & (np.nan_to_num(df) > 0)
-    df = np.where(known, df, 0.0)
-    of_item = np.where(known, n * variance, 0.0)
+    n_groups, sums = 0, [0.0] * 8
     with np.errstate(invalid="ignore", divide="ignore"):
-        pooled = np.sum(df * of_item, axis=0) / df.sum(axis=0)
-        drawn = (df * of_item + _BORROWED * pooled) / (df + _BORROWED) / n
-        total, of_rest = drawn.sum(axis=0), (left * drawn).sum(axis=0)
-        share = np.where(total > 0, of_rest / total, left.mean(axis=0))
-        equal = len(n) ** 2 / np.sum(1 / n, axis=0)
-    return MeanOfGroups(total / len(n) ** 2, share, equal)
+        for variance, n, df, left in groups:
+            known = np.isfinite(variance) & (np.nan_to_num(df) > 0)
+            df = np.where(known, df, 0.0)
+            own = np.where(known, df * n * variance, 0.0)
+            weight, inverse = 1 / ((df + _BORROWED) * n), np.divide(1, n)
+            rest = left * weight
+            parts = own, df, weight, weight * own, rest, rest * own, left, inverse
+            sums = [total + part for total, part in zip(sums, parts, strict=True)]
+            n_groups += 1
+        own, df, weight, drawn, rest, drawn_rest, left, inverse = sums
+        pooled = _BORROWED * own / df
+        total, of_rest = drawn + pooled * weight, drawn_rest + pooled * rest
+        share = np.where(total > 0, of_rest / total, left / n_groups)
+        equal = n_groups**2 / inverse
+    return MeanOfGroups(total / n_groups**2, share, equal)

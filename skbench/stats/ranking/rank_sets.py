@@ -124,13 +124,15 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
     return Dominance(above, above.T)
 
 
-def maximal_cliques(adjacent):
+def maximal_cliques(adjacent, most=np.inf):
     """All largest possible sets of nodes of which every two are adjacent.
 
     Parameters
     ----------
     adjacent : ndarray of bool of shape (n, n)
         Symmetric; the diagonal is ignored.
+    most : int, default=inf
+        Number of cliques after which the search ends with one more.
 
     Returns
     -------
@@ -154,7 +156,7 @@ def maximal_cliques(adjacent):
     neighbors = [int.from_bytes(row.tobytes(), "little") for row in packed]
     cliques = []
     stack = [(0, (1 << n) - 1, 0)]  # members, candidates, nodes that were dealt with
-    while stack:
+    while stack and len(cliques) <= most:
         members, candidates, done = stack.pop()
         if not candidates and not done:
             cliques.append(members)

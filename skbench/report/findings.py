@@ -199,11 +199,11 @@ def _extremes(draws, known_range, confidence_level):
     enough = (models.value_counts() >= FEWEST_GROUPS)[models].to_numpy()
     if not enough.any():
         return None
-    values = values if enough.all() else values[:, enough]
-    if known_range is not None:
-        values = np.clip(values, *known_range)
-    of_enough = Draws(values, labels[enough], draws.kind)
-    return extremes(of_enough, by="model", confidence_level=confidence_level)
+    if not enough.all():
+        draws = Draws(values[:, enough], labels[enough], draws.kind)
+    if known_range is not None and (values.min() < known_range[0] or values.max() > known_range[1]):
+        draws = Draws(np.clip(draws.values, *known_range), draws.labels, draws.kind)
+    return extremes(draws, by="model", confidence_level=confidence_level)
 
 
 def _described(board, past, known_range, unrelated):

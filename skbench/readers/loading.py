@@ -188,15 +188,19 @@ def _read_text(path, separator, label_columns, bad):
     others = {columns[i]: str for i, cell in enumerate(header) if not cell[:1].isalpha()}
     read_texts = partial(read, header=None, names=names, dtype=others, na_values=[""])
     blanks = {name: [""] if name in labels else _BLANKS for name in names}
-    how = {"na_values": blanks, "dtype": dict.fromkeys(labels, str), "index_col": False}
+    kinds = dict.fromkeys(labels, "category")
+    how = {"na_values": blanks, "dtype": kinds, "index_col": False}
     with _naming(path):
         # pandas would take a first row that is too long for the rule, and drop the rest of it.
         texts, skipped = read_texts(nrows=None if bad.skip else 2)
         frame, _ = read(header=0, names=names, skiprows=skipped, **how)
+        numbers = [name for name in labels if not _is_text(frame[name].cat.categories)]
+        if numbers and not bad.skip:
+            texts, _ = read_texts(usecols=numbers, dtype=kinds | others)
     texts = texts.iloc[1:].reset_index(drop=True)
     frame = frame.drop(columns=names[len(columns) :])
     for name in labels:
-        frame[name] = _as_written(frame[name])
+        frame[name] = _as_written((texts if name in numbers else frame)[name])
     swallowed = _swallowed_rows(frame, separator)
     for cell in swallowed.values():
         start = cell.split("\n")[0][:40]
@@ -303,6 +307,7 @@ def _without_foreign_letters(frame, texts, path, bad):
 def _as_written(labels):
     """Labels as their text stands, as categories: integers where this changes the text of none."""
     codes, texts = pd.factorize(labels)
+    texts = texts.astype(str)
     try:
         integers = texts.astype("int64")
     except (ValueError, OverflowError):

@@ -22,7 +22,6 @@ from skbench._warnings import warn
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 CHANCE = "inclusion_probability"  # of an item being asked, as choose_items gives it
 _NUMBER = "_skbench_number"
-_MOST_FETCHED = 2_000_000
 _TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
 # A slash in a label that could be taken for the one between labels, and backslashes before it.
 _SLASH = re.compile(r"(?<![^ ])\\*/|\\*/(?![^ ])")
@@ -57,10 +56,12 @@ def as_frame(rows, in_memory=False):
             "drop all but one of them."
         ) from error
     except TypeError as error:
+        remedy = "Make a frame of it, with one row per model and item."
+        if isinstance(rows, str | PathLike):
+            remedy = "Read the file first, as skbench.read_items(path) does."
         raise TypeError(
             f"Rows must be a dataframe (pandas, polars, pyarrow, DuckDB, Dask, PySpark), got "
-            f"{'None' if rows is None else type(rows).__name__}. Make a frame of it, with one row "
-            "per model and item."
+            f"{'None' if rows is None else type(rows).__name__}. {remedy}"
         ) from error
 
 
@@ -291,24 +292,24 @@ def any_null(columns):
     return reduce(or_, (nw.col(name).is_null() for name in columns))
 
 
-def in_memory(frame, names, n_rows):
-    """Columns of rows in memory, fetched where they are at most 2 million; else None."""
-    if isinstance(frame, nw.DataFrame):
+def fetched(frame):
+    """A narwhals frame in memory."""
+    if not isinstance(frame, nw.LazyFrame):
         return frame
-    if n_rows > _MOST_FETCHED:
-        return None
-    return frame.select(*dict.fromkeys(name for name in names if name is not None)).collect()
+    # polars would otherwise hold all rows of a scan in memory.
+    streams = frame.implementation is nw.Implementation.POLARS
+    return frame.collect(**({"engine": "streaming"} if streams else {}))
 
 
 def collected(frame, keys=()):
     """A narwhals result as a pandas frame, sorted by its keys."""
-    if isinstance(frame, nw.LazyFrame):
-        # polars would otherwise hold all rows of a scan in memory.
-        streams = frame.implementation is nw.Implementation.POLARS
-        frame = frame.collect(**({"engine": "streaming"} if streams else {}))
+    frame = fetched(frame)
     table = pd.DataFrame({name: _plain(frame.get_column(name)) for name in frame.columns})
-    if not len(keys):
-        return table
+    return sorted_by(table, keys) if len(keys) else table
+
+
+def sorted_by(table, keys):
+    """A pandas frame sorted by some columns, their labels of one type."""
     return table.sort_values(list(keys), ignore_index=True, key=of_one_type)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from skbench._checks import listed
+from skbench._warnings import warn_of_memory
 from skbench.items.roles import ROLES, check_exist, column_like, columns_of, field, normal
 from skbench.items.totals import check_totals
 from skbench.readers._exact import below_each_other, exact_labels
@@ -14,13 +15,18 @@ from skbench.readers._names import of_files, with_versions
 from skbench.readers._repeats import with_unique_items, without_spare_blanks
 from skbench.readers._tabular import read_part, taken
 from skbench.readers.group_results import refuse_repeated_groups
-from skbench.readers.loading import readable, without_categories, without_suffixes
+from skbench.readers.loading import n_rows_about, readable, without_categories, without_suffixes
 
 # What an evaluation may be run with: rows that differ in it are not of one evaluation.
 _SETTINGS = (
     "shots n_shot n_shots num_fewshot fewshot few_shot mode protocol setting settings config "
     "prompt_template template prompt_version version temperature metric filter split language"
 ).split()
+
+_BYTES_OF_A_ROW = 200  # in memory, while a report is made of it
+_IN_FILES = (
+    "In Python, skbench.summarize_items(path, by) summarizes Parquet files without holding them."
+)
 
 # What file managers add to the name of a copy.
 _COPY = re.compile(r"( \(\d+\)|[ _-]+copy( \(?\d+\)?)?)$", re.IGNORECASE)
@@ -30,6 +36,7 @@ def tables_items(files, options, bad, notes):
     """`ItemRows` of all files; without a model column, each of several is a model of its name."""
     if isinstance(options.model, Mapping):
         raise ValueError("model= renames models of logs. For a table, name its model column.")
+    warn_of_memory(_BYTES_OF_A_ROW * sum(map(n_rows_about, files)), _IN_FILES)
     parts = [read_part(file, options, bad) for file in files]
     if own := _shared_columns(parts, options, notes):
         bad.forget()

@@ -8,9 +8,13 @@ import pandas as pd
 
 from skbench._checks import require_columns
 from skbench._types import Names, Rows, checked
+from skbench._warnings import warn_of_memory
 from skbench.items.codes import CodedRows
 from skbench.items.rows import as_frame, refuse_lists, with_item_key
 from skbench.stats.clusters import item_correlation as correlations
+
+_BYTES_OF_A_CELL = 50
+_OWN_ITEMS = "Pass item=None to summarize_items where models have hardly an item in common."
 
 
 @checked
@@ -82,14 +86,17 @@ def item_correlation(
     require_columns(frame.columns, [*names, score])
     refuse_lists(frame, names)
     rows = CodedRows(frame)
-    return correlation_of(rows, rows.checked([], score), model, key[:-1], key, units)
+    products = products_of(rows, rows.checked([], score), model, key[:-1], key, units)
+    names = rows.values(model).rename(model)
+    return pd.DataFrame(correlations.correlation_of_products(products), names, names)
 
 
-def correlation_of(rows, scores, model, topic, key, units):
-    """`item_correlation` of items with this key, and of units, clusters of them or the items."""
+def products_of(rows, scores, model, topic, key, units):
+    """`error_products` of items with this key, or of units, clusters of them or the items."""
     column, models = rows.codes(model), rows.values(model)
     row = rows.together([*topic, *key])
     shape = row.max() + 1, len(models)
+    warn_of_memory(_BYTES_OF_A_CELL * np.prod(shape), _OWN_ITEMS)
     cell = row * len(models) + column
     scores = scores - scores.min(initial=np.inf)  # differences of large scores are kept
     answers = np.bincount(cell, minlength=np.prod(shape))
@@ -103,9 +110,7 @@ def correlation_of(rows, scores, model, topic, key, units):
         cluster_of_item = np.empty(shape[0], dtype=int)
         cluster_of_item[row] = rows.together([*topic, *units])
         of_items.append(cluster_of_item)
-    matrix = correlations.item_correlation(*of_items)
-    names = models.rename(model)
-    return pd.DataFrame(matrix, index=names, columns=names)
+    return correlations.error_products(*of_items)
 
 
 def _in_memory(items):

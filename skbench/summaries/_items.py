@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Literal
 
 import narwhals as nw
@@ -13,11 +12,8 @@ from skbench._checks import check_by, plain, require_columns
 from skbench._types import Names, OpenBounds, Path, Rows, Variance, checked
 from skbench._warnings import warn
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.codes import CodedRows
-from skbench.items.ranges import bounds_of
 from skbench.items.rows import (
     check_cluster_weight,
-    in_memory,
     kinds_of_features,
     opened,
     refuse_lists,
@@ -25,10 +21,9 @@ from skbench.items.rows import (
     with_item_key,
 )
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
-from skbench.summaries._item_correlation import correlation_of
-from skbench.summaries._sharing import assumed_topics, shared_topics
+from skbench.summaries._errors import ErrorSums
+from skbench.summaries._sharing import RowSlices, assumed_topics, shared_topics
 from skbench.summaries._sums import group_sums
-from skbench.summaries._variance_noise import noise_of_variances
 from skbench.summaries.direct_estimates import estimates_from_sums
 from skbench.summaries.features import item_texts, joined_features
 
@@ -133,10 +128,9 @@ def summarize_items(
     df of Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
 
-    The rows are read once, plus a few of them to center the scores, and once more
-    for the ids; all engines give the same numbers but for rounding. For the
-    correlation of models on shared items, and for how far groups differ in spread, up to 2
-    million rows are fetched from lazy frames and paths; with more, both are omitted with a warning.
+    The engine that has the rows sums them; all engines give the same numbers but for rounding. For
+    item ids, the correlation of models on shared items, and how far groups differ in spread, rows
+    of lazy frames and paths are fetched once more: topic after topic, some 2 million at a time.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.
@@ -167,24 +161,20 @@ def summarize_items(
     texts = item_texts(frame, by, texts, sums.labels)
     model = model if model in names else None
     noisy, with_ids = outcome != "binomial", item in names and item not in by
-    rows = None
-    if noisy or with_ids:
-        needed = [*by, score, model, *(key if with_ids else []), *(units or [])]
-        rows = in_memory(frame, needed, sums.n.sum())
-        rows = rows if rows is None else CodedRows(rows)
+    depends = units if outcome == "clustered" else None
+    roles = by, score, model, key, depends
+    errors = ErrorSums(roles, sums.labels, noisy, cluster_weight, bounds)
+    read = [score, *by, *(units or []), *([model] if model else []), *(key if with_ids else [])]
+    slices = RowSlices(frame, read, sums) if noisy or with_ids else None
     if with_ids:  # items that are groups have no ids left
         roles = by, score, model, key, cluster
-        scanned = isinstance(items, str | PathLike)
-        topics = shared_topics(frame, rows, sums, *roles, in_slices=scanned)
-        shares = topics is not None and model in by
+        topics = shared_topics(frame, slices, sums.labels, *roles, errors)
     else:
         topics = assumed_topics(sums.labels, by, model, told=item is not None and item not in by)
-        shares = False
+        for rows in slices.by(by) if noisy else ():
+            errors.add(rows, shared=False)
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
-    depends = units if outcome == "clustered" else None
-    roles = by, score, model, key if shares else None, depends
-    known = sigma2, n_independent, variance, cluster_weight
     return GroupSummary(
         z=z,
         sigma2=sigma2,
@@ -193,44 +183,15 @@ def summarize_items(
         X=joined_features(sums.table, sums.labels, by, columns, table, texts),
         groups=topics,
         n_independent=n_independent,
-        sampling=_sampling(rows, roles, outcome, topics is not None, known, bounds),
+        sampling=Sampling(
+            outcome,
+            items_shared=topics is not None,
+            item_correlation=errors.item_correlation(),
+            variance_noise=errors.variance_noise(sigma2, n_independent, variance),
+            most_independent=None if depends is None else int(n_independent.max()),
+            bounds=errors.range(),
+        ),
     )
-
-
-def _sampling(rows, roles, outcome, shared, known, bounds):
-    """`Sampling` of the rows; `key` is None where models share no items."""
-    by, score, model, key, units = roles
-    noisy, correlates = outcome != "binomial", key is not None
-    noise = correlation = scores = None
-    if rows is None:
-        _warn_of_too_many_rows(noisy, correlates)
-    elif noisy or correlates:
-        scores = rows.checked([], score)
-    seen = np.empty(0) if scores is None else scores
-    if noisy and rows is not None:
-        noise = noise_of_variances(rows.frame, by, score, units, *known)
-    if correlates and rows is not None:
-        topics = [name for name in by if name != model]
-        correlation = correlation_of(rows, scores, model, topics, key, units)
-    return Sampling(
-        outcome,
-        items_shared=shared,
-        item_correlation=correlation,
-        variance_noise=noise,
-        most_independent=None if units is None else int(known[1].max()),
-        bounds=bounds_of(seen, given=bounds) if noisy else None,
-    )
-
-
-def _warn_of_too_many_rows(noisy, correlates):
-    if noisy or correlates:
-        left_out = ["how far groups differ in spread"] * noisy
-        left_out += ["how errors of models on shared items correlate"] * correlates
-        warn(
-            f"More rows than are fetched into memory: {' and '.join(left_out)} is not estimated, "
-            "and estimators take every variance as it is and errors as independent. Pass the rows "
-            "as a frame in memory to have it."
-        )
 
 
 def _numbers_and_texts(frame, columns, by):

@@ -6,14 +6,13 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._warnings import warn
-from skbench.items.rows import any_null, checked_scores, collected, deferred, joined
+from skbench._warnings import warn, warn_of_memory
+from skbench.items.codes import CodedRows
+from skbench.items.rows import checked_scores, collected, fetched, joined
 
-_ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
-
-
-# A group_by item by item needs about 60 bytes a row; DuckDB is given 200 MB.
-_ROWS_AT_ONCE = 3_000_000
+_ROWS_AT_ONCE = 2_000_000
+_BYTES_OF_A_ROW = 200
+_FINER = "Pass item=None for scores of 0 and 1, or put a column of more values into by."
 
 
 class _Counts(NamedTuple):
@@ -22,47 +21,45 @@ class _Counts(NamedTuple):
     missing: bool  # whether an id is missing
 
 
-def shared_topics(frame, rows, sums, by, score, model, key, cluster, *, in_slices):
+def shared_topics(frame, slices, labels, by, score, model, key, cluster, errors):
     """Topic of each group where several models answered the same items, else None.
 
-    `rows` are those of the frame in memory, by their codes; None where they are too many.
+    `errors` get each slice of the rows, and whether several models answered its items.
     """
     item = key[-1]
-    frame = deferred(frame)
-    candidates = [] if len(by) < 2 else [model] if model in by else by
-    most = _ROWS_AT_ONCE if in_slices else None
 
-    def count(answer, per, columns):
-        if rows is None:
-            return _counts(_slices(frame, sums, columns, most), answer, per, key)
-        return _counts_in_memory(rows, answer, per, key)
+    def count(answer, per, columns, errors=None):
+        found = []
+        for rows in slices.by(columns):
+            found.append(_counts(rows, answer, per, key))
+            if errors is not None and not found[-1].missing:
+                errors.add(rows, shared=len(by) > 1 and found[-1].answers > 1)
+        return _Counts(*map(max, zip(*found, strict=True)))
 
-    counts = {}
-    for name in candidates:
-        rest = [column for column in by if column != name]
-        counts[name] = count([*by, *key], [*rest, *key], rest)
-    keys = _keys_of_answers(by, model, key)
-    if counts and keys == [*by, *key]:
-        overall = next(iter(counts.values()))
-    else:
-        overall = count(keys, [*by, *key], by)
+    keys, rest = _keys_of_answers(by, model, key), [name for name in by if name != model]
+    per = [*rest, *key] if rest else [*by, *key]
+    overall = count(keys, per, rest or by, errors)
+    counts = {} if len(by) < 2 else {model: overall}
+    if model not in by and counts:
+        others = {name: [column for column in by if column != name] for name in by}
+        counts = {x: count([*by, *key], [*rest, *key], rest) for x, rest in others.items()}
     _check_answers(overall, frame, keys, by, score, key, cluster)
     sharing = [name for name, count in counts.items() if count.answers > 1]
     if not sharing:
         return None
     if len(sharing) > 1:
-        sharing.sort(key=lambda name: sums.labels.unique(name).size)
+        sharing.sort(key=lambda name: labels.unique(name).size)
         warn(
             f"Ids in {item!r} repeat across {' and across '.join(map(repr, sharing))}; taking "
             f"{sharing[0]!r} as what answered the same items. Pass model=... to say otherwise."
         )
-    return _topic_names(sums.labels, by, sharing[0])
+    return _topic_names(labels, by, sharing[0])
 
 
 def check_single_answers(frame, by, score, model, key):
     """Refuse items that repeat in a group; warn where several models answered them."""
-    frame, keys = deferred(frame), _keys_of_answers(by, model, key)
-    counts = _counts([frame], keys, [*by, *key], key)
+    keys = _keys_of_answers(by, model, key)
+    counts = _counts(CodedRows(fetched(frame.select(keys))), keys, [*by, *key], key)
     _check_answers(counts, frame, keys, by, score, key, cluster=None)
 
 
@@ -101,35 +98,33 @@ def assumed_topics(labels, by, model, *, told):
     return topics
 
 
-def _slices(frame, sums, columns, most_rows):
-    """The rows, or some levels of one of the columns after the other."""
-    if most_rows is None or sums.n.sum() <= most_rows:
-        return [frame]
-    name = max(columns, key=lambda column: sums.labels.unique(column).size)
-    sizes = pd.Series(sums.n).groupby(sums.labels.get_level_values(name)).sum()
-    number = (sizes.cumsum() - 1) // most_rows
-    return [
-        frame.filter(nw.col(name).is_in(part.index.tolist())) for _, part in sizes.groupby(number)
-    ]
+class RowSlices:
+    """Rows in memory by their codes: of a lazy frame some two million after the other."""
+
+    def __init__(self, frame, columns, sums):
+        self._frame, self._sums, self._all = frame, sums, None
+        if isinstance(frame, nw.LazyFrame):
+            self._frame = frame.select(*dict.fromkeys(columns))
+        if isinstance(frame, nw.DataFrame) or sums.n.sum() <= _ROWS_AT_ONCE:
+            self._all = CodedRows(fetched(self._frame))
+
+    def by(self, columns):
+        """All rows, or whole levels of the finest of these columns, one slice after the other."""
+        if self._all is not None:
+            yield self._all
+            return
+        labels = self._sums.labels
+        name = max(columns, key=lambda column: labels.unique(column).size)
+        sizes = pd.Series(self._sums.n).groupby(labels.get_level_values(name)).sum()
+        number = (sizes.cumsum() - 1) // _ROWS_AT_ONCE
+        warn_of_memory(_BYTES_OF_A_ROW * sizes.groupby(number).sum().max(), _FINER)
+        for _, part in sizes.groupby(number):
+            levels = part.index.tolist()
+            yield CodedRows(fetched(self._frame.filter(nw.col(name).is_in(levels))))
 
 
-def _counts(frames, answer, per, key):
+def _counts(rows, answer, per, key):
     """Rows of each answer, and answers of each item: the largest of both."""
-    largest = []
-    for frame in frames:
-        answers = frame.group_by(answer).agg(nw.len().alias(_ROWS))
-        answers = answers.with_columns(any_null(key).cast(nw.Int8).alias(_MISSING))
-        # Distinct first, then counted: items may have several rows (repeated answers).
-        counts = answers.group_by(per).agg(
-            nw.len().alias(_ANSWERS), nw.col(_ROWS).max(), nw.col(_MISSING).max()
-        )
-        largest.append(collected(counts.select(nw.col(_ANSWERS, _ROWS, _MISSING).max())))
-    most = pd.concat(largest).max()
-    return _Counts(most[_ANSWERS], most[_ROWS], bool(most[_MISSING]))
-
-
-def _counts_in_memory(rows, answer, per, key):
-    """`_counts` of rows in memory."""
     if any(map(rows.lacks, key)):
         return _Counts(1, 1, True)
     one_more = [name for name in answer if name not in per]

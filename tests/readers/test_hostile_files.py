@@ -339,6 +339,19 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_larger_than_memory_are_told_beforehand(tmp_path, monkeypatch, suffix):
+    rows = pd.DataFrame({"model": "ada", "item": range(1000), "score": 1})
+    path, free = tmp_path / f"rows.{suffix}", tmp_path / "free"
+    getattr(rows, f"to_{suffix}")(path, index=False)
+    monkeypatch.setattr("skbench._warnings._FREE", {free: (r"MemAvailable: (\d+)", 1024)})
+    free.write_text("MemAvailable: 250 kB\n")  # the rows take 200
+    read_with_notes(path)
+    free.write_text("MemAvailable: 150 kB\n")
+    with pytest.warns(UserWarning, match="0.0002 GB of memory, and 0.00015 GB are free"):
+        read_with_notes(path)
+
+
 @pytest.mark.slow
 def test_large_files_are_refused_soon_and_in_little_memory(tmp_path):
     """2 GB of nothing behind a good beginning or none, bombs, lines without an end."""

@@ -150,21 +150,30 @@ def test_same_numbers(rows, engine, case, tmp_path):
     assert_same(summary(engine(rows, tmp_path), case), summary(rows, case))
 
 
-def many_rows(n_rows):
-    """Four models on the same items of six topics, in a lazy frame."""
-    import polars as pl
-
-    i = pl.int_range(n_rows)
-    return pl.LazyFrame({"score": np.random.default_rng(0).random(n_rows)}).with_columns(
-        model=i % 4, item=i // 4, topic=i // 4 % 6
-    )
+@pytest.fixture
+def slices(monkeypatch):
+    """Rows are fetched topic by topic."""
+    monkeypatch.setattr("skbench.summaries._sharing._ROWS_AT_ONCE", 150)
 
 
-def test_more_rows_than_are_fetched_are_told(monkeypatch):
-    monkeypatch.setattr("skbench.items.rows._MOST_FETCHED", 2000)
-    with pytest.warns(UserWarning, match="differ in spread and how errors .* not estimated"):
-        many = summarize_items(many_rows(2004), BY)
-    assert many.sampling.variance_noise is None and many.sampling.item_correlation is None
+@pytest.mark.parametrize("case", QUICK_CASES)
+def test_topic_by_topic_gives_the_same_numbers(rows, case, slices):
+    # A model without three of the topics, another one with items of its own there.
+    rows = rows[(rows["model"] != "dan") | (rows["topic"] > "topic 2")]
+    own = rows["item"].where((rows["model"] != "bob") | (rows["topic"] > "topic 2"), -rows["item"])
+    rows = rows.assign(item=own)
+    assert_same(summary(as_lazy_polars(rows, None), case), summary(rows, case))
+
+
+def test_rows_that_are_fetched_by_topic_are_checked(rows, slices):
+    for item, said in (
+        (rows["item"].iloc[-4], "1 items occur more than once"),
+        (None, "1 of 1200"),
+    ):
+        odd = rows.assign(item=rows["item"].astype(float).mask(rows.index == 1199, item))
+        odd.loc[1199, "model"] = "ada"
+        with pytest.raises(ValueError, match=said):
+            summarize_items(as_lazy_polars(odd.convert_dtypes(), None), BY)
 
 
 @pytest.mark.scale
@@ -265,18 +274,15 @@ def test_paths_that_cannot_be_scanned(tmp_path, monkeypatch):
         summarize_items(tmp_path / "rows.parquet", BY)
 
 
-@pytest.mark.slow
-def test_slices_find_what_one_look_finds(tmp_path, scanner):
-    """Of files of more than 3 million rows, ids are looked at a few topics at a time."""
-    rows = many_rows(3_000_012).with_columns(score=1)
-    rows.sink_parquet(tmp_path / "shared.parquet")
+def test_slices_find_what_one_look_finds(rows, tmp_path, scanner, slices):
+    """Ids are looked at a few topics at a time."""
+    parts = {"shared": rows["item"], "own": np.arange(1200), "twice": rows["item"] // 24 * 24}
+    for name, item in parts.items():
+        rows.assign(item=item).to_parquet(tmp_path / f"{name}.parquet")
     g = summarize_items(tmp_path / "shared.parquet", BY)
     assert g.groups.tolist() == [str(topic) for _, topic in g.labels]
-    rows.with_row_index("own").drop("item").sink_parquet(tmp_path / "own.parquet")
-    assert summarize_items(tmp_path / "own.parquet", BY, item="own").groups is None
-    rows.with_columns(item=rows.collect()["item"] // 24 * 24).sink_parquet(
-        tmp_path / "twice.parquet"
-    )
+    own = summarize_items(tmp_path / "own.parquet", BY)
+    assert own.groups is None and own.sampling.item_correlation is None
     with pytest.raises(ValueError):
         summarize_items(tmp_path / "twice.parquet", BY)
 

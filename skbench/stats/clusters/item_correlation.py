@@ -44,6 +44,23 @@ def item_correlation(scores, topic, cluster=None):
            [0.5, 1. , 0.5],
            [0.5, 0.5, 1. ]])
     """
+    return correlation_of_products(error_products(scores, topic, cluster))
+
+
+def error_products(scores, topic, cluster=None):
+    """Sums over items, or clusters, from which errors of models are correlated.
+
+    Parameters
+    ----------
+    scores, topic, cluster
+        As for `item_correlation`.
+
+    Returns
+    -------
+    ndarray of shape (3, n_models, n_models)
+        Products of two models' errors, squares of the row's model where both answered, and how many
+        both answered. Those of several topics add up.
+    """
     seen = np.isfinite(scores).astype(float)
     residuals = np.where(seen, scores, 0.0)
     means = _sums_by(topic, residuals) / np.maximum(_sums_by(topic, seen), 1)
@@ -51,12 +68,14 @@ def item_correlation(scores, topic, cluster=None):
     if cluster is not None:
         residuals, seen = _sums_by(cluster, residuals), _sums_by(cluster, seen)
         seen = (seen > 0).astype(float)
-    both = seen.T @ seen
-    squares = (residuals**2).T @ seen  # of the row's model, over items both answered
+    return np.stack([residuals.T @ residuals, (residuals**2).T @ seen, seen.T @ seen])
+
+
+def correlation_of_products(products):
+    """`item_correlation` from the sum of the `error_products` of all topics."""
+    errors, squares, both = products
     scale = np.sqrt(squares * squares.T)
-    correlation = np.divide(
-        residuals.T @ residuals, scale, out=np.zeros_like(scale), where=scale > 0
-    )
+    correlation = np.divide(errors, scale, out=np.zeros_like(scale), where=scale > 0)
     return _shrunk_correlation(correlation, np.where(scale > 0, both, 0))
 
 

@@ -453,7 +453,7 @@ class Draws:
         ) -> None: ...
 
     def __post_init__(self):
-        values = np.array(self.values, dtype=float)
+        values = self.values if _is_locked(self.values) else np.array(self.values, dtype=float)
         labels = self.labels if isinstance(self.labels, tuple) else (self.labels,)
         labels = tuple(_index(label) for label in labels)
         if isinstance(self.values, pd.DataFrame):
@@ -688,6 +688,12 @@ class Estimate:
 
 def _set(frozen, name, value):
     object.__setattr__(frozen, name, value)
+
+
+def _is_locked(values):
+    """Whether these are floats that nobody can write to, so that they need no copy."""
+    owned = isinstance(values, np.ndarray) and values.base is None and values.dtype == float
+    return owned and not values.flags.writeable
 
 
 def _index(labels):

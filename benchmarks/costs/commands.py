@@ -10,19 +10,25 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from costs import Cost, real_rows
+from costs import Cost, Peak, real_rows
 from skbench import read_items
 
 
 def run(*arguments):
     """A process of Python to its end; modules may keep their bytecode, as those installed do."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run([sys.executable, *arguments], check=True, capture_output=True, env=environment)
+    command, silent = [sys.executable, *arguments], subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=silent, stderr=silent, env=environment)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Peak(used.ru_maxrss / 1024)
 
 
 def import_sklearn():
     """The least that a command with estimators does."""
-    run("-c", "import sklearn")
+    return run("-c", "import sklearn")
 
 
 def written(rows, path):
@@ -34,16 +40,16 @@ def written(rows, path):
 
 def reports(shapes):
     """`skbench report`, next to scikit-learn's import."""
-    for suffix, n_models, n_items, n_topics, bar in shapes:
+    for suffix, n_models, n_items, n_topics, bar, unit in shapes:
         rows, size = real_rows(n_models, n_items, n_topics), n_models * n_items
         with TemporaryDirectory() as folder:
             path = written(rows, Path(folder, f"rows{suffix}"))
             shape = f"report {suffix}, {n_models} x {n_items}, {n_topics} topics"
 
             def report(path=path):
-                run("-m", "skbench", "report", str(path))
+                return run("-m", "skbench", "report", str(path))
 
-            yield Cost(shape, size, report, import_sklearn, bar, "seconds" if bar else "ratio")
+            yield Cost(shape, size, report, import_sklearn, bar, unit)
 
 
 def imports(shapes):
@@ -89,11 +95,11 @@ def reading(shapes):
 
 PATHS = {
     reports: [
-        (".csv", 50, 570, 10, None),
-        (".csv", 50, 570, 57, None),
-        (".csv", 50, 10_000, 50, 4),
-        (".parquet", 50, 20_000, 50, 5),
-        (".parquet", 200, 5_000, 50, 5),
+        (".csv", 50, 570, 10, 0.5, "seconds above bare"),
+        (".csv", 50, 570, 57, None, "ratio"),
+        (".csv", 50, 10_000, 50, 4, "seconds"),
+        (".parquet", 50, 20_000, 50, 5, "seconds"),
+        (".parquet", 200, 5_000, 50, 5, "seconds"),
     ],
     imports: ["import skbench", "from skbench import summarize_items, EmpiricalBayes, MixedModel"],
     reading: [(20, 5_000), (20, 25_000)],

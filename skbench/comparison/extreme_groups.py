@@ -133,7 +133,7 @@ def extremes(
         labels = pd.MultiIndex.from_product([axis.to_flat_index() for axis in draws.labels])
     values = draws.values.reshape(len(draws.values), -1)
     found, if_equal = {}, {}
-    worst_chance, best_chance = pd.Series(np.nan, labels), pd.Series(np.nan, labels)
+    worst_chance, best_chance = np.empty((2, len(labels)))
     for name, groups in _sets(labels, by):
         of_groups = values[:, groups]
         own = _of_set(of_groups, of, greater_is_better)
@@ -142,8 +142,8 @@ def extremes(
         if equality_p_value(of_groups) > 1 - confidence_level:
             equal = _of_set(of_groups.mean(axis=1, keepdims=True), of, greater_is_better)
         if_equal |= {(*name, extreme): draw for extreme, draw in equal.items()}
-        worst_chance.iloc[groups] = _chances(of_groups, own["worst"])
-        best_chance.iloc[groups] = _chances(of_groups, own["best"])
+        worst_chance[groups] = _chances(of_groups, own["worst"])
+        best_chance[groups] = _chances(of_groups, own["best"])
     names = [*by, "extreme"]
     index = group_labels(pd.DataFrame(list(found), columns=names), names)
     estimate, other = (
@@ -154,7 +154,8 @@ def extremes(
         "low": np.minimum(estimate.low, other.low),
         "high": np.maximum(estimate.high, other.high),
     }
-    return Extremes(replace(estimate, **ends), worst_chance, best_chance)
+    chances = (pd.Series(chance, labels) for chance in (worst_chance, best_chance))
+    return Extremes(replace(estimate, **ends), *chances)
 
 
 def likely_in_words(chance):

@@ -350,7 +350,11 @@ class MixedModel(GroupEstimator):
         Draws(posterior: 500 draws of 4 quantities)
         """
         check_is_fitted(self)
-        values = np.concatenate(list(self._sampled(n_draws, as_generator(random_state))))
+        values, done = np.empty((n_draws, len(self.labels_))), 0
+        for part in self._sampled(n_draws, as_generator(random_state)):
+            values[done : done + len(part)] = part
+            done += len(part)
+        values.setflags(write=False)  # and so not copied
         return Draws(values, self.labels_, "posterior")
 
     def _sampled(self, n_draws, rng):

@@ -14,17 +14,24 @@ _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apa
 
 
 class CodedRows:
-    """Codes of each row's value among the sorted distinct ones of a column, column by column."""
+    """Codes of each row's value among the sorted distinct ones of a column, column by column.
 
-    def __init__(self, frame):
+    Missing values are refused, or one more value, the last.
+    """
+
+    def __init__(self, frame, *, refuses_missing=True):
         self.frame = frame
+        self.refuses_missing = refuses_missing
         self._found = {}
 
     def codes(self, name):
-        """Codes of a column; refuses missing values."""
-        if self.lacks(name):
+        """Codes of a column."""
+        codes, values = self._of(name)
+        if not self.lacks(name):
+            return codes
+        if self.refuses_missing:
             check_named(f"Column {name!r}", pd.Series(self.frame[name].to_numpy()))
-        return self._of(name)[0]
+        return np.where(codes < 0, len(values), codes)
 
     def values(self, name):
         """Sorted distinct values of a column."""
@@ -37,18 +44,25 @@ class CodedRows:
     def together(self, names):
         """Codes of each row's combination of values among the sorted distinct ones."""
         names = tuple(dict.fromkeys(names))
+        if not names:
+            return np.zeros(len(self.frame), dtype=np.intp)
         if names not in self._found:
             *before, last = names
             codes = self.codes(last)
             if before:
-                codes = self.together(before) * len(self.values(last)) + codes
+                codes = self.together(before) * (len(self.values(last)) + 1) + codes
                 codes = pd.factorize(codes, sort=True)[0]
             self._found[names] = codes
         return self._found[names]
 
+    def number(self, names):
+        """How many combinations of values there are."""
+        return int(self.together(names).max(initial=-1)) + 1
+
     def most_answers(self, per, by):
         """Most values of `by` that one combination has, and most rows of one such answer."""
-        cells = self.together(per), self._of(by)[0] + 1  # a missing value is one, too
+        own = self.together(()) if by is None else self._of(by)[0] + 1  # a missing one counts, too
+        cells = self.together(per), own
         # Sorts each combination's answers, and only where they are in disorder.
         answers = sparse.coo_array((np.ones(len(cells[0]), dtype=np.int32), cells)).tocsr()
         return np.diff(answers.indptr).max(), answers.data.max()

@@ -110,15 +110,6 @@ def joined(columns):
     return [" / ".join(row) for row in zip(*parts.to_numpy(dtype=object).T, strict=True)]
 
 
-def coded(items, names):
-    """A number for each combination of labels, in order of appearance; 0 without columns."""
-    codes = np.zeros(len(items), dtype=np.int64)
-    for name in names:
-        own, labels = pd.factorize(items[name], use_na_sentinel=False)
-        codes = pd.factorize(codes * len(labels) + own)[0]
-    return codes
-
-
 def _escaped(slash):
     return 2 * slash[0][:-1] + "\\/"
 

@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from skbench.items.rows import joined
 
@@ -25,10 +27,11 @@ _TOTAL = re.compile(
 
 def are_statistics(items):
     """Which rows hold the mean of the others, or a like number, by label and score."""
-    names = [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
-    named = items["item"].isin(names)
+    known = [] if is_numeric_dtype(items["item"]) else items["item"].unique()
+    names = [name for name in known if _STATISTIC.fullmatch(str(name))]
     if not names:
-        return named.to_numpy()
+        return np.zeros(len(items), dtype=bool)
+    named = items["item"].isin(names)
     # An item may be a function called sum: it is right or wrong, as others are.
     sure = named & ~items["score"].isin([0, 1, *items["score"][~named].unique()])
     keys = [items[name] for name in ("model", "topic") if name in items]

@@ -4,8 +4,9 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench._undecided import Undecided
+from skbench.items.codes import CodedRows
 from skbench.items.roles import ROLES, columns_of, normal
-from skbench.items.rows import coded, joined
+from skbench.items.rows import as_frame, joined
 from skbench.readers._found import item_key, topic_columns
 
 _METRICS = ("metric", "metric_name", "scorer", "filter")
@@ -32,9 +33,9 @@ def with_unique_items(items, roles, notes, place, bad):
         return items
     key = item_key(items, topic_columns(roles.get("topic", [])))
     model = [name for name in ("model",) if name in items]
-    pair, keys, may_repeat = [*model, "item"], [*model, *key], roles.get("cluster") == roles["item"]
-    # Fewer columns are compared faster, and mostly show that nothing repeats.
-    if not may_repeat and items.duplicated(pair).any() and items.duplicated(keys).any():
+    keys, may_repeat = [*model, *key], roles.get("cluster") == roles["item"]
+    rows = CodedRows(as_frame(items), refuses_missing=False)
+    if not may_repeat and rows.most_answers(key, *model or [None])[1] > 1:
         numbers = _numbers_of_repeats(items)
         apart = (name for name in numbers if not items.duplicated([*keys, name]).any())
         if (repeat := next(apart, None)) is None:
@@ -56,7 +57,7 @@ def with_unique_items(items, roles, notes, place, bad):
         places = items[[*key[:-1], "cluster"]].drop_duplicates()["cluster"]
         if n_wide := places[places.duplicated()].nunique():
             notes.append(f"{n_wide} clusters hold items of several topics: each is one cluster")
-    if coded(items, key).max(initial=-1) >= items["item"].nunique():
+    if rows.number(key) > rows.number(["item"]):
         notes.append("item ids start again in every topic: items are told apart by topic and id")
     return items
 

@@ -76,9 +76,12 @@ def load_categories(path, label_columns, bad=None, version=None):
             continue
         frame[name] = exact_labels(frame[name])
         if _is_text(frame[name]):
-            categories = pd.Categorical.from_codes(*pd.factorize(frame[name]))
-            frame[name] = pd.Series(categories, index=frame.index)
+            frame[name] = _categories(*pd.factorize(frame[name]), frame.index)
     return frame, notes
+
+
+def _categories(codes, values, index):
+    return pd.Series(pd.Categorical.from_codes(codes, values), index)
 
 
 def _check_width(columns):
@@ -194,17 +197,19 @@ def _read_text(path, separator, label_columns, bad):
     others = {columns[i]: str for i, cell in enumerate(header) if not cell[:1].isalpha()}
     read_texts = partial(read, header=None, names=names, dtype=others, na_values=[""])
     blanks = {name: [""] if name in labels else _BLANKS for name in names}
+    kinds = dict.fromkeys(labels, "category")
+    how = {"na_values": blanks, "dtype": kinds, "index_col": False}
     with _naming(path):
         # pandas would take a first row that is too long for the rule, and drop the rest of it.
         texts, skipped = read_texts(nrows=None if bad.skip else 2)
-        frame, _ = read(header=0, names=names, na_values=blanks, skiprows=skipped, index_col=False)
-        numbers = [name for name in columns if name in labels and not _is_text(frame[name])]
+        frame, _ = read(header=0, names=names, skiprows=skipped, **how)
+        numbers = [name for name in labels if not _is_text(frame[name].cat.categories)]
         if numbers and not bad.skip:
-            texts, _ = read_texts(usecols=numbers)
+            texts, _ = read_texts(usecols=numbers, dtype=kinds | others)
     texts = texts.iloc[1:].reset_index(drop=True)
-    for name in numbers:
-        frame[name] = _as_written(texts[name])
     frame = frame.drop(columns=names[len(columns) :])
+    for name in labels:
+        frame[name] = _as_written((texts if name in numbers else frame)[name])
     swallowed = _swallowed_rows(frame, separator)
     for cell in swallowed.values():
         start = cell.split("\n")[0][:40]
@@ -234,8 +239,9 @@ def _swallowed_rows(frame, separator):
     for place, name in enumerate(frame.columns):
         if pd.api.types.is_numeric_dtype(frame[name]):
             continue
-        cells = frame[name].dropna().astype(str)
-        for row, cell in cells[cells.str.contains("\n", regex=False)].items():
+        cells = pd.Series(frame[name].unique()).dropna().astype(str)
+        long = cells[cells.str.contains("\n", regex=False)]
+        for row, cell in frame[name][frame[name].isin(long)].items() if len(long) else ():
             first, *lines, last = (line.split(separator) for line in cell.split("\n"))
             like_rows = len(first) == n - place + 1 and all(len(line) == n + 1 for line in lines)
             if like_rows and len(last) <= n + 1:
@@ -307,15 +313,18 @@ def _without_foreign_letters(frame, texts, path, bad):
     return frame[~wrong].reset_index(drop=True)
 
 
-def _as_written(texts):
-    """Labels as their text stands: integers where this changes the text of none."""
+def _as_written(labels):
+    """Labels as their text stands, as categories: integers where this changes the text of none."""
+    codes, texts = pd.factorize(labels)
+    texts = texts.astype(str)
     try:
-        integers = texts.astype("Int64")
+        integers = texts.astype("int64")
     except (ValueError, OverflowError):
-        return texts
-    if not (integers.dropna().astype(str).array == texts.dropna().array).all():
-        return texts
-    return integers if integers.isna().any() else integers.astype("int64")
+        integers = texts[:0]
+    if len(integers) < len(texts) or not (integers.astype(str) == texts).all():
+        return _categories(codes, texts, labels.index)
+    integers = pd.Series(integers, dtype="Int64").array.take(codes, allow_fill=True)
+    return pd.Series(integers if (codes < 0).any() else integers.astype("int64"), labels.index)
 
 
 def _with_decimal_points(frame, labels):

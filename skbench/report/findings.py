@@ -13,7 +13,8 @@ from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboar
 from skbench.comparison.tradeoffs import Tradeoff, both_level, tradeoff_of
 from skbench.containers import Draws, Estimate
 from skbench.groups import DirectEstimator
-from skbench.items.rows import coded
+from skbench.items.codes import CodedRows
+from skbench.items.rows import as_frame
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.terminal import one_line
@@ -132,12 +133,12 @@ def find(
 
 def _size(read, n_models, topics, unrelated):
     """Numbers of models, topics, items and scores; 0 where that is not known."""
-    items = read.items
+    rows = CodedRows(as_frame(read.items), refuses_missing=False)
     return {
         "models": n_models,
-        "topics": int(coded(items, topics).max() + 1) if topics else 0,
-        "items": 0 if unrelated and n_models > 1 else int(coded(items, read.key).max() + 1),
-        "scores": len(items),
+        "topics": rows.number(topics) if topics else 0,
+        "items": 0 if unrelated and n_models > 1 else rows.number(read.key),
+        "scores": len(read.items),
     }
 
 
@@ -199,11 +200,11 @@ def _extremes(draws, known_range, confidence_level):
     enough = (models.value_counts() >= FEWEST_GROUPS)[models].to_numpy()
     if not enough.any():
         return None
-    values = values if enough.all() else values[:, enough]
-    if known_range is not None:
-        values = np.clip(values, *known_range)
-    of_enough = Draws(values, labels[enough], draws.kind)
-    return extremes(of_enough, by="model", confidence_level=confidence_level)
+    if not enough.all():
+        draws = Draws(values[:, enough], labels[enough], draws.kind)
+    if known_range is not None and (values.min() < known_range[0] or values.max() > known_range[1]):
+        draws = Draws(np.clip(draws.values, *known_range), draws.labels, draws.kind)
+    return extremes(draws, by="model", confidence_level=confidence_level)
 
 
 def _described(board, past, known_range, unrelated):

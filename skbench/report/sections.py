@@ -245,11 +245,11 @@ def worst_sentences(findings, most=None):
         "the worst"
     )
     rows = extreme_rows(findings)
-    chances = dict(list(findings.worst_chances.groupby("model", sort=False)))
+    chances = findings.worst_chances.groupby("model", sort=False)
     worst = rows[rows["extreme"] == "worst"]
     form = score_form(findings.groups["direct"])
     for row in worst.iloc[:most].itertuples():
-        own = chances[row.model].set_index("topic")["worst_probability"]
+        own = chances.get_group(row.model).set_index("topic")["worst_probability"]
         low, high = (number(x, form) for x in (row.low, row.high))
         yield (
             f"{row.model}: its worst topic is between {low} and {high}, and is "

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from skbench.items.codes import CodedRows
 from skbench.items.ranges import unlike_units
 from skbench.items.roles import judge_columns
-from skbench.items.rows import coded
+from skbench.items.rows import as_frame
 
 _MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
@@ -18,7 +19,8 @@ def understood(rows):
     Counts are 0 where there is no column; `blank` is the share of answers that are not there;
     `gaps`, of each model that lacks some, the share answered by part of the items.
     """
-    items, topics = rows.items, coded(rows.items, rows.topics)
+    items = rows.items
+    coded = CodedRows(as_frame(items), refuses_missing=False)
     roles = ("model", "cluster")
     sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
     sizes["n_items"] = 0
@@ -26,16 +28,14 @@ def understood(rows):
         sizes["n_clusters"] = 0
     repeats, (blank, gaps) = 1, (0.0, [])
     if "item" in items:
-        item = coded(items, rows.key)
-        model, models = pd.factorize(items["model"]) if "model" in items else (item * 0, [None])
-        sizes["n_items"] = int(item.max()) + 1
-        repeats = np.bincount(model * sizes["n_items"] + item).max()
-        blank, gaps = _gaps(rows, model, models, item, topics)
+        sizes["n_items"] = coded.number(rows.key)
+        repeats = coded.most_answers(rows.key, "model" if "model" in items else None)[1]
+        blank, gaps = _gaps(rows, coded, sizes["n_models"], sizes["n_items"], repeats)
     humans, judges = judge_columns([name for name in items if name != "score"])
     scores, known_range = _scores(rows)
     return sizes | {
         "what": "items" if rows.groups is None else "groups",
-        "n_topics": int(topics.max() + 1) if rows.topics else 0,
+        "n_topics": coded.number(rows.topics) if rows.topics else 0,
         "n_answers": len(items) if rows.groups is None else int(np.sum(items.get("n", 0))),
         "n_repeats": int(repeats),
         "blank": blank,
@@ -110,12 +110,17 @@ def _scores(rows):
     return f"{kind} from {score.min():.6g} to {score.max():.6g}, {span}", known
 
 
-def _gaps(rows, model, models, item, topic):
+def _gaps(rows, coded, n_models, n_items, repeats):
     """Share of the answers that are not there, and where, model by model."""
-    if len(models) < 2:
+    n_answers = len(rows.items)
+    if n_models < 2:
         n_blank = 0 if rows.blank is None else len(rows.blank)
-        return n_blank / max(1, len(item) + n_blank), []
-    n_items = item.max() + 1
+        return n_blank / max(1, n_answers + n_blank), []
+    if repeats == 1 and n_answers == n_models * n_items:
+        return 0.0, []
+    # In the order of the file.
+    item, topic = (pd.factorize(coded.together(names))[0] for names in (rows.key, rows.topics))
+    model, models = pd.factorize(rows.items["model"])
     answered = np.zeros((len(models), n_items), dtype=bool)
     answered[model, item] = True
     # A part of the map for each topic, or for items that stand together in the file.

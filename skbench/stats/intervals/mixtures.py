@@ -61,6 +61,6 @@ class Mixture(NamedTuple):
 
     def from_normal(self, x, part):
         """Draws of the mixtures from standard normal ones, (n_draws, n_groups), and their parts."""
-        which = part, np.arange(self.mean.shape[1])
-        bent = x + self._bend[which] * (x**2 - 1)
-        return self.mean[which] + np.sqrt(self.variance)[which] * bent
+        place = part * self.mean.shape[1] + np.arange(self.mean.shape[1])
+        bent = x + self._bend.take(place) * (x**2 - 1)
+        return self.mean.take(place) + np.sqrt(self.variance).take(place) * bent

@@ -28,6 +28,7 @@ _NEWTON_STEPS = 8
 _TOLERANCE = 1e-10
 _TINY = 1e-16
 _NEAR = 0.5  # standard deviations up to which one set of frequencies serves
+_LEFT_OUT = 1e-7  # greatest term left out at a distance
 _NEAR_BY_SECANTS = 1e-9
 
 
@@ -173,17 +174,18 @@ def _solve(alpha, nodes, weights, limit, mean, variance, probability, is_small):
         terms = _inversion(at, reach * inflation[todo], *columns)
         if is_small:
             step, below = _newton(terms, total[todo], score[todo], near[todo])
+            known = _reach_of_terms(terms, total[todo], near[todo])
         else:
             excess = _probability_below(terms, at) - probability[todo]
             with np.errstate(divide="ignore", invalid="ignore"):
                 secant = (excess - excess_before[todo]) / (at - before[todo])
             slope[todo] = np.where(secant > 0, secant, slope[todo])
             before[todo], excess_before[todo] = at, excess
-            step, below = -excess / slope[todo], excess < 0
+            step, below, known = -excess / slope[todo], excess < 0, near[todo]
         low[todo], high[todo] = np.where(below, at, low[todo]), np.where(below, high[todo], at)
-        inside = (at + step >= low[todo]) & (at + step <= high[todo])
+        inside = (at + step > low[todo]) & (at + step < high[todo]) | (step == 0)
         t[todo] = np.where(inside, at + step, (low[todo] + high[todo]) / 2)
-        todo = todo[~inside | (np.abs(step) >= near[todo])]
+        todo = todo[~inside | (np.abs(step) >= known)]
         if todo.size == 0:
             break
     return t
@@ -207,6 +209,17 @@ def _inversion(t, reach, alpha, nodes, weights, limit):
         todo = todo[np.abs(value[:, -(size // 3) :]).max(axis=1) > _SMALL]
         start, size = start + size, start + size
     return blocks
+
+
+def _reach_of_terms(blocks, total, most):
+    """How far the terms serve: at another t those that were left out count for more."""
+    highest, size = np.ones_like(most), np.ones_like(most)
+    for rows, u, value in blocks:
+        last = np.count_nonzero(value, axis=1) - 1
+        rows, at = rows[last >= 0], (last >= 0, last[last >= 0])
+        highest[rows], size[rows] = u[at], np.abs(value[at])
+    growth = np.maximum(np.log(_LEFT_OUT / size), 0.5)
+    return np.minimum(most, np.sqrt(np.expm1(2 * growth / (total - 1))) / highest)
 
 
 def _probability_below(blocks, t):

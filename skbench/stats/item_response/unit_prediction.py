@@ -10,6 +10,7 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(17)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 _NO_VARIANCE = 1e-8
 _ROWS, _ROWS_OF_DRAWS = 4096, 128
+_GREATEST_LOGIT = 80  # whose odds are a number in single precision
 _FEW = 5  # expected answers of a kind, below which their number is far from normal
 _LEAST_CHANCE = 1e-6  # of a binomial distribution: with less it is as good as Poisson's
 
@@ -198,19 +199,13 @@ def _cumulants(X, coefficients, effect):
     """Expected right and wrong answers to one topic's items, and two more cumulants."""
     sums = np.zeros((4, len(effect)))
     for start in range(0, len(X), _ROWS_OF_DRAWS):
-        value = X[start : start + _ROWS_OF_DRAWS] @ coefficients + effect
-        odds = np.exp(-np.abs(value))  # of the less likely answer: its chance is exact if small
-        larger = 1 / (1 + odds)
-        less, sign = odds * larger, np.sign(value)
-        variance, ones = less * larger, np.ones(len(value), np.float32)
-        sums += [
-            ones @ sign,
-            ones @ (sign * less),
-            ones @ variance,
-            ones @ (variance * sign * (larger - less)),
-        ]
-    likely, unlikely, variance, third = sums
-    return (len(X) + likely) / 2 - unlikely, (len(X) - likely) / 2 + unlikely, variance, -third
+        odds = X[start : start + _ROWS_OF_DRAWS] @ coefficients + effect
+        np.exp(np.minimum(odds, _GREATEST_LOGIT, out=odds), out=odds)
+        wrong = 1 / (1 + odds)
+        right = np.multiply(odds, wrong, out=odds)  # exact however small either is
+        variance, ones = right * wrong, np.ones(len(odds), np.float32)
+        sums += [ones @ right, ones @ wrong, ones @ variance, ones @ (variance * (wrong - right))]
+    return sums
 
 
 def _binomial_quantile(mean, variance, z):

@@ -53,13 +53,14 @@ def group_posterior(fit, likelihood):
 
 def _given_noisy(solution):
     """Slope of the latent values on those with shared noise, and the variance this leaves."""
-    noise, rows = solution.rows.of_topic.copy(), solution.rows
-    noise[:, : solution.design.n_effects] = 0
+    noise, design = solution.rows.of_topic.copy(), solution.design
+    noise[:, : design.n_effects] = 0
+    B = in_blocks(noise, design.topic, design.n_topics)
     precision = solution.sites.precision
     noisy = (precision - solution.diagonal) / precision**2
     # Covariance of the shared noise with the whole: B' P of the own columns, over the site.
-    shared = solution.D_inverse[:, 0] * solution.covariances.with_sums(noise, rows) / precision
-    variance = noisy - 2 * shared + solution.covariances.of_topics(noise, noise, rows.topic)
+    shared = solution.D_inverse[:, 0] * solution.covariances.with_sums(B, solution.rows) / precision
+    variance = noisy - 2 * shared + solution.covariances.of_topics(B, noise)
     slope = np.divide(noisy - shared, noisy, out=np.ones_like(noisy), where=noisy > 0)
     return slope, np.maximum(variance - slope**2 * noisy, 0)
 
@@ -87,25 +88,29 @@ def new_groups(fit, rows, unseen):
     columns = np.column_stack([of_topic, alike, 0 * alike]) * (topic >= 0)[:, None]
     # A new model varies around the mean of the fitted ones, which is one more model here. With few
     # of them their variance is uncertain: it has a prior mean of 2, worth half a model.
-    n_models, n_own = design.n_models, design.own.shape[1]
-    mean_model = np.zeros((n_own, len(solution.prior)))
-    mean_model[0, : n_models * n_own : n_own] = 1 / n_models
-    more = np.insert(np.eye(len(solution.prior)), n_models * n_own, mean_model, axis=0)
+    topics, crossed, coefficients = solution.covariances
+    n_models, n_own, means = design.n_models, design.own.shape[1], solution.coefficients
+    if new_model.any():
+        mean_model = np.zeros((n_own, len(means)))
+        mean_model[0, : n_models * n_own : n_own] = 1 / n_models
+        more = np.insert(np.eye(len(means)), n_models * n_own, mean_model, axis=0)
+        crossed, coefficients = crossed @ more.T, more @ coefficients @ more.T
+        n_models, means = n_models + 1, more @ means
     rows = Rows(
         np.maximum(topic, 0),
         columns,
-        np.where(new_model, n_models, rows.model),
+        np.where(new_model, n_models - 1, rows.model),
         rows.own,
         rows.common,
     )
-    topics, crossed, coefficients = solution.covariances
-    known = Covariances(topics, crossed @ more.T, more @ coefficients @ more.T)
-    mean = rows.products(solution.of_topics, more @ solution.coefficients).sum(axis=1)
+    mean = rows.products(solution.of_topics, means).sum(axis=1)
     effects = solution.model_effects
     of_model = (1 + np.sum((effects - effects.mean()) ** 2)) / (len(effects) - 0.5)
     of_model *= 1 + 1 / len(effects)
     of_model += variances[ALIKE] * np.sum(design.shared**2, axis=1).mean()
-    prior = known.of_sums(rows) + unseen @ variances[KERNELS] + new_model * of_model
+    B = in_blocks(columns, rows.topic, design.n_topics)
+    known = Covariances(topics, crossed, coefficients)
+    prior = known.of_sums(B, in_blocks(rows.own, rows.model, n_models), rows) + unseen @ variances[KERNELS] + new_model * of_model
     prior += np.sum(alike**2, axis=1) * (topic < 0)
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
     of_topics = variances[TOPIC] if design.n_topics > 1 else 1.0  # unknown: that of the prior

@@ -226,7 +226,8 @@ class Solution:
             self.B, design.Z[0], self.rows
         )
         self.diagonal = D_inverse - D_inverse**2 * within
-        self.latent = self.parts().sum(axis=1)
+        self.parts = self._parts()
+        self.latent = self.parts.sum(axis=1)
 
     def _products(self):
         """``B' D^-1 Z`` and ``Z' D^-1 Z``."""
@@ -254,12 +255,24 @@ class Solution:
     def solved(self, values):
         """`P` times values of shape (n_groups, n_vectors), and the effects of topics and Z."""
         scaled = self.D_inverse * values
-        of_topics, common = self.B_T @ scaled, self.design.common.T @ scaled
-        left = np.concatenate([self.design.Z[1] @ scaled, common]) - self.BVZ.T @ of_topics
+        of_topics, left = self._products_with(scaled)
         coefficients = self.covariances.coefficients @ left
         of_topics = self._within(of_topics) - self.BVZ @ coefficients
         fitted = self.B @ of_topics + self.of_coefficients(coefficients)
         return scaled - self.D_inverse * fitted, of_topics, coefficients
+
+    def _products_with(self, scaled):
+        """``B' D^-1`` and ``Z' V^-1`` times values, from ``D^-1`` times them."""
+        of_topics, common = self.B_T @ scaled, self.design.common.T @ scaled
+        left = np.concatenate([self.design.Z[1] @ scaled, common])
+        return of_topics, left - self.BVZ.T @ of_topics
+
+    def information(self):
+        """``X' P X`` of the columns X of `parts`."""
+        scaled = self.D_inverse * self.parts
+        of_topics, left = self._products_with(scaled)
+        found = self.parts.T @ scaled - of_topics.T @ self._within(of_topics)
+        return found - left.T @ self.covariances.coefficients @ left
 
     def of_coefficients(self, values):
         """`Z` times values of shape (n_coefficients, n_vectors)."""
@@ -275,7 +288,7 @@ class Solution:
         own = self.by_topic(self.covariances.topics)[:, which, which]
         return np.eye(own.shape[1]) - own
 
-    def parts(self):
+    def _parts(self):
         """``v K alpha`` of each variance, (n_groups, 4 + n_kernels): posterior means of effects."""
         products = self.rows.products(self.of_topics, self.coefficients)
         batches = by_batch(products[:, self.rows.of_topic.shape[1] :], self.design.batch)

@@ -233,16 +233,19 @@ class Solution:
         """``B' D^-1 Z`` and ``Z' D^-1 Z``."""
         design, (Z, Z_T), n_own = self.design, self.design.Z, self.design.own.shape[1]
         own, common = self.D_inverse * design.own, self.D_inverse * design.common
+        n_all, size = Z.shape[1], self.B.shape[1] * Z.shape[1]
         products = self.rows.of_topic[:, :, None] * own[:, None, :]
-        size = self.B.shape[1] * Z.shape[1]
-        BDZ = np.bincount(design.crossed.ravel(), products.ravel(), size)
-        BDZ = np.hstack([BDZ.reshape(-1, Z.shape[1]), self.B_T @ common])
-        models = np.arange(design.n_models)
-        corner = np.zeros((len(models), n_own, len(models), n_own))
-        corner[models, :, models] = (Z_T @ own).reshape(-1, n_own, n_own)
-        crossed = Z_T @ common
-        corner = corner.reshape(Z.shape[1], -1)
-        return BDZ, np.block([[corner, crossed], [crossed.T, design.common.T @ common]])
+        BDZ = np.empty((self.B.shape[1], len(self.prior)))
+        BDZ[:, :n_all] = np.bincount(
+            design.crossed.ravel(), products.ravel(), size
+        ).reshape(-1, n_all)
+        BDZ[:, n_all:] = self.B_T @ common
+        ZDZ, rows = np.zeros((len(self.prior), len(self.prior))), np.arange(n_all)[:, None]
+        ZDZ[rows, rows // n_own * n_own + np.arange(n_own)] = Z_T @ own
+        ZDZ[:n_all, n_all:] = Z_T @ common
+        ZDZ[n_all:, :n_all] = ZDZ[:n_all, n_all:].T
+        ZDZ[n_all:, n_all:] = design.common.T @ common
+        return BDZ, ZDZ
 
     def by_topic(self, values):
         """Rows in the order of the columns of `B`, as (n_topics, n_columns, n_vectors)."""

@@ -222,8 +222,9 @@ class Solution:
         self.covariances = Covariances(topics, crossed, H_inverse)
         alpha, *means = self.solved(sites.mean[:, None])
         self.alpha, self.of_topics, self.coefficients = (x[:, 0] for x in (alpha, *means))
-        D_inverse, within = self.D_inverse[:, 0], self.covariances.of_sums(
-            self.B, design.Z[0], self.rows
+        D_inverse, within = (
+            self.D_inverse[:, 0],
+            self.covariances.of_sums(self.B, design.Z[0], self.rows),
         )
         self.diagonal = D_inverse - D_inverse**2 * within
         self.parts = self._parts()
@@ -236,9 +237,9 @@ class Solution:
         n_all, size = Z.shape[1], self.B.shape[1] * Z.shape[1]
         products = self.rows.of_topic[:, :, None] * own[:, None, :]
         BDZ = np.empty((self.B.shape[1], len(self.prior)))
-        BDZ[:, :n_all] = np.bincount(
-            design.crossed.ravel(), products.ravel(), size
-        ).reshape(-1, n_all)
+        BDZ[:, :n_all] = np.bincount(design.crossed.ravel(), products.ravel(), size).reshape(
+            -1, n_all
+        )
         BDZ[:, n_all:] = self.B_T @ common
         ZDZ, rows = np.zeros((len(self.prior), len(self.prior))), np.arange(n_all)[:, None]
         ZDZ[rows, rows // n_own * n_own + np.arange(n_own)] = Z_T @ own
@@ -261,8 +262,16 @@ class Solution:
         of_topics, left = self._products_with(scaled)
         coefficients = self.covariances.coefficients @ left
         of_topics = self._within(of_topics) - self.BVZ @ coefficients
-        fitted = self.B @ of_topics + self.of_coefficients(coefficients)
-        return scaled - self.D_inverse * fitted, of_topics, coefficients
+        fitted = self.of_effects(of_topics, coefficients)
+        fitted *= self.D_inverse
+        scaled -= fitted
+        return scaled, of_topics, coefficients
+
+    def of_effects(self, of_topics, coefficients):
+        """Sums of effects, `B` and `Z` times values, of shape (n_groups, n_vectors)."""
+        found = self.of_coefficients(coefficients)
+        found += self.B @ of_topics
+        return found
 
     def _products_with(self, scaled):
         """``B' D^-1`` and ``Z' V^-1`` times values, from ``D^-1`` times them."""
@@ -280,7 +289,10 @@ class Solution:
     def of_coefficients(self, values):
         """`Z` times values of shape (n_coefficients, n_vectors)."""
         Z, n_own = self.design.Z[0], self.design.Z[0].shape[1]
-        return Z @ values[:n_own] + self.design.common @ values[n_own:]
+        found = Z @ values[:n_own]
+        if len(values) > n_own:
+            found += self.design.common @ values[n_own:]
+        return found
 
     @property
     def model_effects(self):

@@ -110,7 +110,11 @@ def new_groups(fit, rows, unseen):
     of_model += variances[ALIKE] * np.sum(design.shared**2, axis=1).mean()
     B = in_blocks(columns, rows.topic, design.n_topics)
     known = Covariances(topics, crossed, coefficients)
-    prior = known.of_sums(B, in_blocks(rows.own, rows.model, n_models), rows) + unseen @ variances[KERNELS] + new_model * of_model
+    prior = (
+        known.of_sums(B, in_blocks(rows.own, rows.model, n_models), rows)
+        + unseen @ variances[KERNELS]
+        + new_model * of_model
+    )
     prior += np.sum(alike**2, axis=1) * (topic < 0)
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
     of_topics = variances[TOPIC] if design.n_topics > 1 else 1.0  # unknown: that of the prior
@@ -140,8 +144,8 @@ def joint_draws(fit, n_draws, rng):
     Yields
     ------
     draws : ndarray of shape (n_some, n_groups)
-    outlying : ndarray of int of shape (n_some, n_groups)
-        1 where the group is drawn as an outlier, for `Mixture.from_normal`.
+    outlying : ndarray of bool of shape (n_some, n_groups)
+        True where the group is drawn as an outlier, for `Mixture.from_normal`.
 
     Notes
     -----
@@ -155,7 +159,9 @@ def joint_draws(fit, n_draws, rng):
         latent = _perturbed(solution, min(size, n_draws - start), rng)
         outlying = rng.random(latent.shape) < fit.outliers.group
         scale = np.sqrt(np.maximum(variance, _LEAST))
-        yield (latent - solution.latent) / scale, outlying.astype(int)
+        latent -= solution.latent
+        latent /= scale
+        yield latent, outlying
 
 
 def _perturbed(solution, n_draws, rng):
@@ -164,12 +170,21 @@ def _perturbed(solution, n_draws, rng):
     effects[:, design.n_effects :] = 0
     B = in_blocks(effects, design.topic, design.n_topics)
     in_topics = rng.standard_normal((B.shape[1], n_draws))
-    noise = rng.standard_normal((2, len(own), n_draws))
-    coefficients = np.sqrt(solution.prior)[:, None] * np.ones(n_draws)
+    latent, seen = rng.standard_normal((2, len(own), n_draws))
+    coefficients = np.empty((len(solution.prior), n_draws))
     by_batch = np.argsort(design.batches, kind="stable")
-    coefficients[by_batch] *= rng.standard_normal(coefficients.shape)
-    latent = solution.of_coefficients(coefficients) + B @ in_topics + np.sqrt(own) * noise[0]
-    seen = latent + (solution.B - B) @ in_topics
-    seen += noise[1] / np.sqrt(solution.sites.precision)[:, None]
-    alpha, of_topics, coefficients = solution.solved(solution.sites.mean[:, None] - seen)
-    return (latent + solution.of_coefficients(coefficients) + B @ of_topics + own * alpha).T
+    coefficients[by_batch] = rng.standard_normal(coefficients.shape)
+    coefficients *= np.sqrt(solution.prior)[:, None]
+    latent *= np.sqrt(own)
+    seen /= np.sqrt(solution.sites.precision)[:, None]
+    seen += latent
+    seen += solution.of_effects(in_topics, coefficients)
+    alpha, *moved = solution.solved(np.subtract(solution.sites.mean[:, None], seen, out=seen))
+    alpha *= own
+    latent += alpha
+    del alpha, seen
+    in_topics += moved[0]
+    coefficients += moved[1]
+    latent += B @ in_topics
+    latent += solution.of_coefficients(coefficients)
+    return latent.T

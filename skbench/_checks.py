@@ -167,17 +167,26 @@ def check_named(what, names, labels=None):
     def row(at):
         return at if labels is None or at >= len(labels) else plain(labels[at])
 
-    missing = np.asarray(pd.isna(names))
-    if not _is_plain(names):
-        tuples = (name if isinstance(name, tuple) else () for name in names)
-        missing |= [any(pd.isna(part) is True for part in name) for name in tuples]
+    refuse_unnamed(what, np.asarray(pd.isna(names)) | lacks_parts(names), row)
+    refuse_unhashable(what, names, row)
+    return names
+
+
+def lacks_parts(names):
+    """Whether each name of several parts, a tuple, lacks one."""
+    if _is_plain(names):
+        return np.zeros(len(names), dtype=bool)
+    tuples = (name if isinstance(name, tuple) else () for name in names)
+    return np.array([any(pd.isna(part) is True for part in name) for name in tuples], dtype=bool)
+
+
+def refuse_unnamed(what, missing, row=int):
+    """Refuse rows without a name."""
     if missing.any():
         raise ValueError(
             f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
             f"{row(int(np.argmax(missing)))!r}. Fill the names in, or leave the rows out."
         )
-    refuse_unhashable(what, names, row)
-    return names
 
 
 def _is_plain(names):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import joblib
 import pytest
+from joblib._parallel_backends import ThreadingBackend
 
 from skbench import _jobs
 
@@ -21,9 +22,12 @@ def here(monkeypatch):
         now[0] += seconds
         return number, threading.get_ident() == main
 
-    def run(taken, n_jobs=2, backend="threading"):
+    class Processes(ThreadingBackend):  # by name, so that this thread is told from the others
+        supports_sharedmem = False
+
+    def run(taken, n_jobs=2, backend=None):
         now[0] = 0.0
-        with joblib.parallel_config(backend):
+        with joblib.parallel_config(backend or Processes()):
             found = list(_jobs.results(call, enumerate(taken), len(taken), n_jobs))
         numbers, where = zip(*found, strict=True)
         assert numbers == tuple(range(len(taken)))
@@ -45,3 +49,13 @@ def here(monkeypatch):
 def test_workers_start_where_they_save_time(here, taken, first):
     assert here(taken) == first
     assert here(taken, n_jobs=1, backend="sequential") == len(taken)
+
+
+def test_threads_have_no_start_to_save(here):
+    assert here([1.0] * 4, backend="threading") == 0
+
+
+def test_backends_without_generators_give_lists(here, monkeypatch):
+    monkeypatch.setattr(ThreadingBackend, "supports_return_generator", False)
+    assert here([9.0] * 4) == 1
+    assert here([0.1] * 4) == 4  # nothing is left for workers

@@ -1,7 +1,7 @@
 """What estimates of many groups by a judge cost, next to a loop over the groups.
 
 The bare work is ppi-python's interval of each group in turn or, where it is not installed, the
-same formula in numpy, which takes half of its time. Both are normal intervals; what the chain
+same formula in numpy, which takes a quarter of its time. Both are normal intervals; what the chain
 rule's buy beyond them is in doc/user_guide/chain_rule.rst.
 """
 
@@ -17,7 +17,7 @@ _BAR = 3  # times the loop over ppi-python
 try:
     from ppi_py import ppi_mean_ci
 except ImportError:
-    _BAR *= 2
+    _BAR *= 4
 
     def ppi_mean_ci(Y, Yhat, Yhat_unlabeled, alpha):
         """Power-tuned estimate and its normal interval (Angelopoulos, Duchi and Zrnic 2023)."""

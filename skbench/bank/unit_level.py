@@ -285,10 +285,16 @@ class UnitLevelModel(BaseEstimator):
         draws = totals.of([*by.values()])[0]
         return Draws(draws, tuple(self._axes(totals, by)), "posterior")
 
+    def __getstate__(self):
+        """Without the draws: the seed gives the same again."""
+        return {key: value for key, value in super().__getstate__().items() if key != "_totals"}
+
     def _drawn(self, population, n_draws):
         """Draws of all totals: those of `fit`, of which all estimates are made."""
         check_is_fitted(self, "summary_")
         if population is None and n_draws == N_DRAWS:
+            if not hasattr(self, "_totals"):
+                self._totals = totals_of(self, population_of(self, None), N_DRAWS)
             return self._totals
         return totals_of(self, population_of(self, population), n_draws)
 

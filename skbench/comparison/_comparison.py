@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -14,6 +12,24 @@ from skbench.containers import Estimate
 from skbench.stats.intervals.moments import divided
 
 POWER = 0.8  # at which `items_needed` is counted
+
+
+class Later:
+    """A field given as a function without arguments, called when the field is first read."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __set__(self, instance, value):
+        vars(instance)[self.name] = value
+
+    def __get__(self, instance, owner):
+        if instance is None:
+            raise AttributeError(self.name)  # the field has no default
+        value = vars(instance)[self.name]
+        if callable(value):
+            value = vars(instance)[self.name] = value()
+        return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,15 +76,10 @@ class ModelComparison:
     unpaired_standard_error: np.ndarray
     n_items: np.ndarray
     n_behind: np.ndarray
+    items_needed: np.ndarray = Later()  # a search, pair by pair, that a leaderboard does not use
     omega2: np.ndarray
     noise: np.ndarray
     remarks: tuple
-    _needed: Callable
-
-    @cached_property
-    def items_needed(self) -> np.ndarray:
-        # A search, pair by pair, that a leaderboard has no use for.
-        return self._needed()
 
     @property
     def verdict(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from skbench._warnings import warn
 from skbench.comparison import _votes
 from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
-from skbench.comparison.ranks import sets_of_verdicts
+from skbench.comparison.ranks import sets_of_verdicts, tied
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.ranking import bradley_terry
@@ -312,6 +313,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             covariance=self.covariance_.to_numpy() * _SCALES[scale][1] ** 2,
             comparison=None,
             rank_sets=sets,
+            ties=partial(tied, sets),
             n_items=(wins + wins.T).sum(axis=1).astype(int),
             n_clusters=(self.df_ + 1).fillna(0).round().to_numpy(dtype=int),
             bounds=NO_BLANKS,

@@ -298,7 +298,7 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     related = fields["related"] & ~(least <= table.rounding**2)
     reach = None if table.bounds is None else table.range_of_differences
     names = [*_OF_NEEDED, *(["only_a", "only_b"] if fields["exact"].any() else [])]
-    of_needed = {name: fields[name] for name in names}
+    of_needed = {name: np.copy(fields[name]) for name in names}
     found = ModelComparison(
         estimate=Estimate(
             value=difference,
@@ -317,10 +317,10 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
         unpaired_standard_error=np.sqrt(unpaired * fields["left"]),
         n_items=n,
         n_behind=behind,
+        items_needed=partial(_items_needed, of_needed, item_variance, level, reach),
         omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
         noise=fields["noise"],
         remarks=tuple(remarks_of(table, fields, adjust, len(labels))),
-        _needed=partial(_items_needed, of_needed, item_variance, level, reach),
     )
     return found, fields
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 from skbench._checks import listed, names_of, plain
 from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
 from skbench._warnings import warn
-from skbench.comparison._comparison import ModelComparison
+from skbench.comparison._comparison import Later, ModelComparison
 from skbench.comparison._leaderboard_scores import covariance_of_scores, scores_of_models
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
@@ -28,7 +28,7 @@ from skbench.comparison.posterior import (
     posterior_with_bank,
     scores_of,
 )
-from skbench.comparison.ranks import RankConfidenceSets, letters_of, sets_of_verdicts
+from skbench.comparison.ranks import RankConfidenceSets, sets_of_verdicts, tied
 from skbench.containers import Estimate
 from skbench.items.tables import score_table
 from skbench.stats.ranking import ranks
@@ -71,18 +71,11 @@ class Leaderboard:
     covariance: np.ndarray
     comparison: ModelComparison | None
     rank_sets: RankConfidenceSets
+    ties: list = Later()  # noqa: RUF009
     n_items: np.ndarray
     n_clusters: np.ndarray
     bounds: pd.DataFrame
     remarks: tuple
-
-    @cached_property
-    def ties(self) -> list:
-        return ["".join(letters) for letters in self._letters]
-
-    @cached_property
-    def _letters(self):
-        return letters_of(self.rank_sets)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
@@ -102,7 +95,8 @@ class Leaderboard:
         best = listed(self.rank_sets.best(), most=3, show=repr)
         head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
         frame, ties = self.to_frame(), []
-        if not all(letters and len(letters[-1]) == 1 for letters in self._letters):
+        # The 27th letter is "aa".
+        if not all(len(letters) == len(set(letters)) > 0 for letters in self.ties):
             frame = frame.drop(columns="ties")
             ties = ["More than 26 groups of models cannot be told apart, too many for letters."]
         text = frame.to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
@@ -246,6 +240,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         covariance=covariance,
         comparison=comparison,
         rank_sets=sets,
+        ties=partial(tied, sets),
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
@@ -270,6 +265,7 @@ def leaderboard_by_posterior(posterior, confidence_level):
         covariance=np.cov(posterior.draws[:, :, 0].T).reshape(n_models, n_models),
         comparison=comparison,
         rank_sets=sets,
+        ties=partial(tied, sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
         bounds=NO_BLANKS,

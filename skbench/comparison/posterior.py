@@ -205,13 +205,13 @@ def compared_by_posterior(posterior, positions, confidence_level, adjust="bonfer
         ),
         unpaired_standard_error=np.sqrt(variance_a + variance_b),
         n_items=posterior.n_both[a, b].ravel(),
-        n_behind=n_asked,
+        n_behind=n_asked.copy(),
+        items_needed=partial(items_needed, value, error, n_asked, n_all, level),
         omega2=n_asked * error**2,
         noise=np.full(len(labels), np.nan),
         remarks=(f"p-values and intervals hold for all {len(labels)} comparisons at once.",)
         if several
         else (),
-        _needed=partial(items_needed, value, error, n_asked, n_all, level),
     )
 
 

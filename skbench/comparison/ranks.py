@@ -235,6 +235,11 @@ def letters_of(sets):
     return [list(letters[row]) if len(groups) <= MOST_GROUPS else [] for row in groups.T]
 
 
+def tied(sets):
+    """The letters of each model as one text."""
+    return ["".join(letters) for letters in letters_of(sets)]
+
+
 def _pair_df(df, variance, labels):
     """Degrees of freedom of every difference."""
     n_models = len(labels)

@@ -100,7 +100,12 @@ def _coded(column):
         is_pandas = column.implementation is nw.Implementation.PANDAS
         codes = pd.factorize(column.to_native() if is_pandas else column.to_numpy())[0]
     values = pd.Index(_plain(column[_first(codes)]), tupleize_cols=False)
-    places, values = pd.factorize(values, sort=True)
+    try:
+        places, values = pd.factorize(values, sort=True)
+    except TypeError as error:
+        raise TypeError(
+            f"Column {column.name!r} holds values without an order: {error}. Turn it into text."
+        ) from error
     return np.append(places, -1)[codes], values
 
 

@@ -11,10 +11,12 @@ import pandas as pd
 
 from skbench._checks import (
     LARGEST,
+    lacks_parts,
     names_of,
     of_one_type,
     plain,
     refuse_unhashable,
+    refuse_unnamed,
     require_columns,
 )
 from skbench._warnings import warn
@@ -25,6 +27,7 @@ _NUMBER = "_skbench_number"
 _TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
 # A slash in a label that could be taken for the one between labels, and backslashes before it.
 _SLASH = re.compile(r"(?<![^ ])\\*/|\\*/(?![^ ])")
+_BELOW_MICROSECONDS = r"\.\d{6}\d*[1-9]"
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 
 
@@ -66,10 +69,17 @@ def as_frame(rows, in_memory=False):
 
 
 def refuse_lists(frame, names):
-    """Refuse lists and dicts as labels of rows in memory."""
-    native = nw.to_native(frame)
-    for name in names if isinstance(native, pd.DataFrame) else ():
-        refuse_unhashable(repr(name), native[name])
+    """Refuse lists and dicts as labels, and names that lack a part."""
+    native, schema = nw.to_native(frame), frame.collect_schema()
+    for name in names:
+        if schema[name].is_nested():
+            raise TypeError(
+                f"Column {name!r} must hold names or numbers, but holds {schema[name]}. Turn it "
+                "into text."
+            )
+        if isinstance(native, pd.DataFrame):
+            refuse_unhashable(repr(name), native[name])
+            refuse_unnamed(f"Column {name!r}", lacks_parts(native[name]))
 
 
 def with_item_key(frame, item, topic, by=(), model=None):
@@ -323,7 +333,20 @@ def _plain(column):
         return values.array
     if column.dtype.is_decimal() or (_counts_or_flags(column) and column.null_count()):
         return column.cast(nw.Float64).to_numpy()
+    is_polars = column.implementation is nw.Implementation.POLARS
+    if is_polars and _counts_nanoseconds(column.dtype):
+        times = pd.Series(column.to_numpy())  # a list would end at microseconds
+        zone = getattr(column.dtype, "time_zone", None)
+        return times.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else times
+    if column.dtype == nw.Time:
+        text = column.dt.to_string("%H:%M:%S%.9f") if is_polars else column.cast(nw.String)
+        if text.str.contains(_BELOW_MICROSECONDS).any():
+            return text.to_list()
     return column.to_list()
+
+
+def _counts_nanoseconds(dtype):
+    return dtype in (nw.Datetime, nw.Duration) and dtype.time_unit == "ns"
 
 
 def _counts_or_flags(column):

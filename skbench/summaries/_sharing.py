@@ -1,5 +1,7 @@
 """Item ids: no answer twice, and whether models answered the same items."""
 
+from datetime import time
+from itertools import pairwise
 from typing import NamedTuple
 
 import narwhals as nw
@@ -118,9 +120,29 @@ class RowSlices:
         sizes = pd.Series(self._sums.n).groupby(labels.get_level_values(name)).sum()
         number = (sizes.cumsum() - 1) // _ROWS_AT_ONCE
         warn_of_memory(_BYTES_OF_A_ROW * sizes.groupby(number).sum().max(), _FINER)
-        for _, part in sizes.groupby(number):
-            levels = part.index.tolist()
-            yield CodedRows(fetched(self._frame.filter(nw.col(name).is_in(levels))))
+        column, firsts = self._in_order(name, sizes.index[~number.duplicated()].tolist())
+        read = 0
+        # No row falls between slices where the engine rounds what they start with.
+        for start, end in pairwise([None, *firsts[1:], None]):
+            rows = self._frame if start is None else self._frame.filter(column >= start)
+            rows = fetched(rows if end is None else rows.filter(column < end))
+            read += len(rows)
+            if len(rows):
+                yield CodedRows(rows)
+        if read != sizes.sum():
+            raise ValueError(
+                f"Slices of the rows by {name!r} hold {read:,} rows, but there are "
+                f"{sizes.sum():,}. Collect the rows first, or turn {name!r} into text."
+            )
+
+    def _in_order(self, name, levels):
+        """A column and levels of it as what every engine puts in the order of the labels."""
+        column, dtype = nw.col(name), self._frame.collect_schema()[name]
+        if dtype.is_decimal():
+            return column.cast(nw.Float64), levels
+        if isinstance(levels[0], str | time) and dtype != nw.String:
+            return column.cast(nw.String), list(map(str, levels))
+        return column, levels
 
 
 def _counts(rows, answer, per, key):

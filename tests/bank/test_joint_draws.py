@@ -1,5 +1,6 @@
 """Joint draws of models on a benchmark: agreement with estimates, coverage, known models."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -48,6 +49,14 @@ def test_draws_are_totals_that_can_be(bank, new):
     np.testing.assert_allclose(totals, np.rint(totals), atol=1e-9)
     right = asked.groupby("topic")["score"].sum().to_numpy()
     assert np.all(totals >= right) and np.all(totals <= right + 42)
+
+
+def test_stored_models_make_their_draws_again(bank, two):
+    model = UnitLevelModel(bank, random_state=3).fit(two[COLUMNS], two["score"])
+    stored = pickle.dumps(model)
+    again = pickle.loads(stored)
+    assert len(stored) < model.sample().values.nbytes
+    np.testing.assert_array_equal(again.sample().values, model.sample().values)
 
 
 def test_the_bank_samples_as_its_model_does_and_knows_its_own(bank, past, new):

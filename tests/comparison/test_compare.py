@@ -1,5 +1,7 @@
 import json
+import pickle
 import warnings
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, binomtest, nct, ttest_ind, ttest_rel
 from scipy.stats import t as student_t
 
-from skbench.comparison import compare_models, minimum_detectable_effect, required_items
+from skbench.comparison import (
+    compare_models,
+    leaderboard,
+    minimum_detectable_effect,
+    required_items,
+)
 from skbench.stats.scales.aggregation import difference_variance
 
 
@@ -84,6 +91,20 @@ def test_continuous_scores_are_the_paired_t_test():
     n = c.items_needed[0]
     center = c.estimate.value[0] / np.sqrt(np.var(a - b, ddof=1) / n)
     assert_allclose(nct.sf(student_t.ppf(0.95, n - 1), n - 1, abs(center)), 0.8, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1, 0.3])  # right or wrong, and other scores
+def test_items_needed_is_a_field_whenever_it_is_found(binary, unit):
+    items = binary.assign(score=unit * binary["score"])
+    early, late = (compare_models(items) for _ in range(2))
+    expected = early.items_needed.copy()
+    assert np.all(expected > 1) and np.isfinite(expected).all()
+    late.n_items[:] = late.n_behind[:] = late.df[:] = 1
+    assert_array_equal(pickle.loads(pickle.dumps(late)).items_needed, expected)
+    assert_array_equal(asdict(late)["items_needed"], expected)
+    assert_array_equal(replace(late, items_needed=-expected).items_needed, -expected)
+    board = leaderboard(items)
+    assert asdict(board)["ties"] == board.ties == board.to_frame()["ties"].tolist()
 
 
 def test_all_pairs_put_the_better_model_first(binary):

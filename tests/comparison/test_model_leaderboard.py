@@ -8,7 +8,7 @@ from scipy.stats import binom, norm, t
 
 from skbench import DirectEstimator, summarize_items
 from skbench.comparison import compare_models, leaderboard
-from skbench.comparison.ranks import letters_of
+from skbench.comparison.ranks import letters_of, tied
 from skbench.stats.intervals.binomial import wilson_interval
 from skbench.stats.scales.aggregation import covariance_of_means
 
@@ -233,7 +233,8 @@ def test_letters_are_told_where_they_help(n_triples, n_groups):
     board = leaderboard(simulated(0, dict.fromkeys(map(str, range(n)), 0.0), n_items=10))
     triple = np.repeat(np.arange(n_triples), 3)
     better = np.triu(triple[:, None] == triple, 1)
-    board = replace(board, rank_sets=replace(board.rank_sets, better=better))
+    sets = replace(board.rank_sets, better=better)
+    board = replace(board, rank_sets=sets, ties=tied(sets))
     told = [set(letters) for letters in letters_of(board.rank_sets)]
     assert len(set().union(*told)) == n_groups
     if n_groups:

@@ -92,6 +92,24 @@ def test_hardly_any_unlabeled_row(unlabeled, counts, values):
     assert_allclose([groups[0][1], groups[1][1]], np.ravel(alone))
 
 
+@pytest.mark.parametrize(
+    ("unlabeled", "counts", "values", "level", "atol"),
+    [
+        # Near the edge, where the characteristic function decays too slowly to be followed.
+        ([1788, 2091, 1121], [[83, 0, 0], [1340, 4, 3], [565, 2, 3]], [1, 0, 0.5], 0.95, 0.01),
+        ([4, 26, 11, 59], [[621, 3], [1200, 8], [39, 0], [129, 0]], [1, 0], 0.95, 0.02),
+        # Few rows: a characteristic function with a long tail.
+        ([1, 2], [[1740, 53], [110, 97]], [1, 0], 0.95, 0.0015),
+        ([7, 78, 13, 2], [[0, 0], [1, 0], [0, 0], [0, 2]], [1, 0], 0.999, 0.0003),
+    ],
+)
+def test_ends_where_the_inversion_is_hard(unlabeled, counts, values, level, atol):
+    draws = chain_draws([unlabeled], [counts], values, 100_000, np.random.default_rng(1))[:, 0]
+    low, high = chain_interval([unlabeled], [counts], values, level)
+    found = [np.mean(draws <= low), np.mean(draws >= high)]
+    assert_allclose(found, (1 - level) / 2, rtol=0, atol=atol)
+
+
 def test_one_value_of_the_autorater_is_jeffreys():
     low, high = chain_interval([[500], [0]], [[[7, 3]], [[0, 4]]], [1, 0], 0.9)
     assert_allclose(low, beta([7.5, 0.5], [3.5, 4.5]).ppf(0.05), rtol=1e-10)

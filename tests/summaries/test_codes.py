@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skbench import item_correlation, summarize_items
 from skbench.items.codes import CodedRows
 
 ROWS = pd.DataFrame(
@@ -55,3 +56,40 @@ def test_missing_values_have_no_code(engine):
     assert rows.lacks("text") and not rows.lacks("number")
     with pytest.raises(ValueError, match="no name in 1 of 6 rows, the first is row 2"):
         rows.together(["number", "text"])
+
+
+@pytest.mark.parametrize("kind", ["Datetime", "Duration", "Time"])
+def test_nanoseconds_count(kind):
+    pl = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    plain = pl.DataFrame({"model": ["a", "b"] * 6, "item": np.arange(12) // 2})
+    plain = plain.with_columns(topic=pl.lit("t"), score=pl.Series(np.arange(12) * 7 % 5 < 2))
+    types = {"Datetime": pl.Datetime("ns", "Europe/Paris"), "Duration": pl.Duration("ns")}
+    item = (pl.col("item") + 1_700_000_000_001).cast(types.get(kind, pl.Time))
+    fine, expected = plain.with_columns(item=item), item_correlation(plain)
+    pd.testing.assert_frame_equal(item_correlation(fine), expected)
+    own = summarize_items(fine, ["model", "item"])
+    assert len(own) == 12 and own.labels.is_unique
+
+
+@pytest.mark.parametrize("column", ["model", "topic", "item"])
+def test_names_that_lack_a_part_are_refused(column):
+    rows = pd.DataFrame({"model": ["a", "b"] * 2, "topic": "t", "item": [1, 1, 2, 2], "score": 1})
+    rows[column] = [("x", np.nan), ("x", 1), ("y", 1), ("y", 2)]
+    for call in (item_correlation, lambda rows: summarize_items(rows, ["model", "topic"])):
+        with pytest.raises(ValueError, match=f"{column!r} has no name in 1 of 4 rows"):
+            call(rows)
+
+
+@pytest.mark.parametrize("engine", ["polars", "pyarrow"])
+def test_labels_that_are_lists_are_refused(engine):
+    rows = pd.DataFrame({"model": ["a", "b"], "item": [[1], [2]], "score": [0, 1]})
+    rows = nw.to_native(coded(rows, engine).frame)
+    with pytest.raises(TypeError, match=r"'item' must hold names or numbers, but holds List"):
+        item_correlation(rows)
+
+
+def test_labels_without_an_order_are_refused():
+    rows = pd.DataFrame({"model": [object(), object()], "item": [1, 1], "score": [0, 1]})
+    with pytest.raises(TypeError, match="'model' holds values without an order"):
+        item_correlation(rows)

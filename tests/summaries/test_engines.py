@@ -24,9 +24,13 @@ CASES = {
 }
 # These are parts of others.
 PARTS = ("boolean", "clusters", "features")
-QUICK_CASES = [
-    pytest.param(case, marks=pytest.mark.slow if case in PARTS else ()) for case in CASES
-]
+
+
+def slow(case):
+    return pytest.param(case, marks=pytest.mark.slow)
+
+
+QUICK_CASES = [slow(case) if case in PARTS else case for case in CASES]
 
 
 def make_rows(n_rows, n_topics):
@@ -163,6 +167,25 @@ def test_topic_by_topic_gives_the_same_numbers(rows, case, slices):
     own = rows["item"].where((rows["model"] != "bob") | (rows["topic"] > "topic 2"), -rows["item"])
     rows = rows.assign(item=own)
     assert_same(summary(as_lazy_polars(rows, None), case), summary(rows, case))
+
+
+@pytest.mark.parametrize("kind", ["decimal", "nanoseconds", "one", *map(slow, ["time", "enum"])])
+@pytest.mark.parametrize("engine", [as_lazy_polars, slow(as_duckdb)])
+def test_topics_of_any_type_are_fetched_whole(rows, engine, kind, slices):
+    pl = pytest.importorskip("polars")
+    table, number = as_polars(rows, None), pl.col("topic").str.tail(1).cast(pl.Int64)
+    kinds = {
+        "decimal": number.cast(pl.Decimal(4, 1)) + pl.lit("0.5").cast(pl.Decimal(4, 1)),
+        "nanoseconds": (number * 10**9 + 1_700_000_000_000_000_001).cast(pl.Datetime("ns")),
+        "time": (number * 10**9).cast(pl.Time),
+        "enum": pl.col("topic").cast(pl.Enum([f"topic {i}" for i in range(5, -1, -1)])),
+        "one": pl.lit(1),
+    }
+    table = table.with_columns(topic=kinds[kind])
+    arrow = table.to_arrow()
+    is_polars = engine is as_lazy_polars
+    lazy = table.lazy() if is_polars else pytest.importorskip("duckdb").from_arrow(arrow)
+    assert_same(summary(lazy, "binary"), summary(arrow, "binary"))
 
 
 def test_rows_that_are_fetched_by_topic_are_checked(rows, slices):

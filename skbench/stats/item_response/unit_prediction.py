@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.special import expit
+from scipy.special import betainc, expit, ndtr
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(17)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 _NO_VARIANCE = 1e-8
 _ROWS, _ROWS_OF_DRAWS = 4096, 128
+_GREATEST_LOGIT = 80  # whose odds are a number in single precision
+_FEW = 5  # expected answers of a kind, below which their number is far from normal
+_LEAST_CHANCE = 1e-6  # of a binomial distribution: with less it is as good as Poisson's
 
 
 class UnitFit(NamedTuple):
@@ -172,25 +175,46 @@ def drawn_sums(effects, X, topic, normals):
     Notes
     -----
     A sum of independent answers has the cumulants ``sum p``, ``sum p q`` and ``sum p q (1 - 2p)``,
-    which a polynomial of a normal number has too (Cornish and Fisher 1938), rounded.
+    which a polynomial of a normal number has too (Cornish and Fisher 1938), rounded. Where few
+    right or few wrong answers are expected, it is the quantile of a binomial distribution of the
+    same mean and variance.
     """
-    coefficients, of_topics = (part.astype(np.float32) / 2 for part in effects)
+    coefficients, of_topics = (part.astype(np.float32) for part in effects)
     sums = np.zeros(of_topics.shape)
     X, start = X.astype(np.float32), np.searchsorted(topic, np.arange(sums.shape[1] + 1))
     for t in np.flatnonzero(np.diff(start)):
         rows, z = X[start[t] : start[t + 1]], normals[:, t]
-        mean, variance, third = _cumulants(rows, coefficients.T, of_topics[:, t])
+        right, wrong, variance, third = _cumulants(rows, coefficients.T, of_topics[:, t])
         skewed = third / np.maximum(variance, _NO_VARIANCE) * (z**2 - 1) / 6
-        sums[:, t] = np.clip(np.rint(mean + np.sqrt(variance) * z + skewed), 0, len(rows))
+        own = np.clip(np.rint(right + np.sqrt(variance) * z + skewed), 0, len(rows))
+        few = right < _FEW
+        own[few] = _binomial_quantile(right[few], variance[few], z[few])
+        few = wrong < _FEW
+        own[few] = len(rows) - _binomial_quantile(wrong[few], variance[few], -z[few])
+        sums[:, t] = own
     return sums
 
 
 def _cumulants(X, coefficients, effect):
-    """The first three cumulants of the sum of right answers to the items of one topic."""
-    powers = np.zeros((3, len(effect)))
+    """Expected right and wrong answers to one topic's items, and two more cumulants."""
+    sums = np.zeros((4, len(effect)))
     for start in range(0, len(X), _ROWS_OF_DRAWS):
-        w = np.tanh(X[start : start + _ROWS_OF_DRAWS] @ coefficients + effect)  # 2 p - 1
-        ones, square = np.ones(len(w), np.float32), w * w
-        powers += [ones @ w, ones @ square, ones @ (square * w)]
-    first, second, third = powers
-    return (len(X) + first) / 2, np.maximum(len(X) - second, 0) / 4, (third - first) / 4
+        odds = X[start : start + _ROWS_OF_DRAWS] @ coefficients + effect
+        np.exp(np.minimum(odds, _GREATEST_LOGIT, out=odds), out=odds)
+        wrong = 1 / (1 + odds)
+        right = np.multiply(odds, wrong, out=odds)  # exact however small either is
+        variance, ones = right * wrong, np.ones(len(odds), np.float32)
+        sums += [ones @ right, ones @ wrong, ones @ variance, ones @ (variance * (wrong - right))]
+    return sums
+
+
+def _binomial_quantile(mean, variance, z):
+    """Counts where binomial distribution functions reach that of the normal one at `z`."""
+    mean = np.maximum(mean, _NO_VARIANCE)
+    p = np.clip(1 - variance / mean, _LEAST_CHANCE, 1)
+    n, below = mean / p, ndtr(z)
+    count, k = np.zeros(len(z)), 0
+    while (more := (k < n) & (betainc(np.maximum(n - k, p), k + 1, 1 - p) < below)).any():
+        count += more
+        k += 1
+    return count

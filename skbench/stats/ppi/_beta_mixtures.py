@@ -28,6 +28,8 @@ _NEWTON_STEPS = 8
 _TOLERANCE = 1e-10
 _TINY = 1e-16
 _NEAR = 0.5  # standard deviations up to which one set of frequencies serves
+_LEFT_OUT = 1e-7  # greatest term left out at a distance
+_NEAR_BY_SECANTS = 1e-9
 
 
 def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilities):
@@ -44,12 +46,12 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
             rule = label_rule(label_counts[part], label_values, size)
             limit = 2 * (size - _SPARE_NODES) / width[part]
             columns = [alpha[part], *rule, limit, mean[part], variance[part]]
-            enough = np.full(part.size, True) if last else _is_small_beyond(*columns)
-            part = part[enough]
-            columns = [np.concatenate([column[enough]] * len(probabilities)) for column in columns]
-            found = _solve(*columns, np.repeat(probabilities, part.size))
-            quantiles[:, part] = found.reshape(len(probabilities), -1)
-            todo = np.setdiff1d(todo, part)
+            enough = _is_small_beyond(*columns)
+            for is_small, which in ((True, enough), (False, ~enough & last)):
+                own = [np.concatenate([column[which]] * len(probabilities)) for column in columns]
+                found = _solve(*own, np.repeat(probabilities, which.sum()), is_small)
+                quantiles[:, part[which]] = found.reshape(len(probabilities), -1)
+            todo = np.setdiff1d(todo, part if last else part[enough])
     return quantiles
 
 
@@ -145,29 +147,45 @@ def _width(rates, label_counts):
     return np.max(rates * np.minimum(1, 4 / np.sqrt(label_counts.sum(axis=2) + 1)), axis=1)
 
 
-def _solve(alpha, nodes, weights, limit, mean, variance, probability):
-    """The quantile, kept inside a shrinking bracket."""
+def _solve(alpha, nodes, weights, limit, mean, variance, probability, is_small):
+    """The quantile, kept inside a shrinking bracket.
+
+    Where the characteristic function is not small beyond the limit, terms cut off there would be
+    missed more at another t: probabilities are then computed at each.
+    """
     matched = mean * (1 - mean) / variance - 1
     a, b = mean * matched, (1 - mean) * matched
     ends = [np.abs(betaincinv(a, b, q) - mean) for q in (_NEGLIGIBLE, 1 - _NEGLIGIBLE)]
     total = alpha.sum(axis=1)
     # S is theta - t times a gamma over its mean.
     inflation = 1 + 7 / np.sqrt(total) + 24 / total
-    width, reach_of_one = _MARGIN * np.maximum(*ends), _NEAR * np.sqrt(variance)
+    width = _MARGIN * np.maximum(*ends)
+    near = _NEAR * np.sqrt(variance) if is_small else np.full_like(mean, _NEAR_BY_SECANTS)
 
     t = betaincinv(a, b, probability)
     low, high, score = np.zeros_like(t), np.ones_like(t), ndtri(probability)
+    slope = probability * (1 - probability) * 2.5 / np.sqrt(variance)
+    before, excess_before = np.full((2, len(t)), np.nan)
     todo = np.arange(len(t))
     for _ in range(_STEPS):
         at = t[todo]
         reach = np.minimum(np.maximum(at, 1 - at), width[todo] + np.abs(at - mean[todo]))
         columns = (column[todo] for column in (alpha, nodes, weights, limit))
         terms = _inversion(at, reach * inflation[todo], *columns)
-        step, below = _newton(terms, total[todo], score[todo], reach_of_one[todo])
+        if is_small:
+            step, below = _newton(terms, total[todo], score[todo], near[todo])
+            known = _reach_of_terms(terms, total[todo], near[todo])
+        else:
+            excess = _probability_below(terms, at) - probability[todo]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                secant = (excess - excess_before[todo]) / (at - before[todo])
+            slope[todo] = np.where(secant > 0, secant, slope[todo])
+            before[todo], excess_before[todo] = at, excess
+            step, below, known = -excess / slope[todo], excess < 0, near[todo]
         low[todo], high[todo] = np.where(below, at, low[todo]), np.where(below, high[todo], at)
-        inside = (at + step >= low[todo]) & (at + step <= high[todo])
+        inside = (at + step > low[todo]) & (at + step < high[todo]) | (step == 0)
         t[todo] = np.where(inside, at + step, (low[todo] + high[todo]) / 2)
-        todo = todo[~inside | (np.abs(step) >= reach_of_one[todo])]
+        todo = todo[~inside | (np.abs(step) >= known)]
         if todo.size == 0:
             break
     return t
@@ -193,6 +211,25 @@ def _inversion(t, reach, alpha, nodes, weights, limit):
     return blocks
 
 
+def _reach_of_terms(blocks, total, most):
+    """How far the terms serve: at another t those that were left out count for more."""
+    highest, size = np.ones_like(most), np.ones_like(most)
+    for rows, u, value in blocks:
+        last = np.count_nonzero(value, axis=1) - 1
+        rows, at = rows[last >= 0], (last >= 0, last[last >= 0])
+        highest[rows], size[rows] = u[at], np.abs(value[at])
+    growth = np.maximum(np.log(_LEFT_OUT / size), 0.5)
+    return np.minimum(most, np.sqrt(np.expm1(2 * growth / (total - 1))) / highest)
+
+
+def _probability_below(blocks, t):
+    """P(S <= 0)."""
+    below = np.full_like(t, 0.5)
+    for rows, _, value in blocks:
+        below[rows] -= value.imag.sum(axis=1)
+    return below
+
+
 def _newton(blocks, total, score, most):
     """How far from here the quantile is, if not beyond `most`; `most` if it is; and on which side.
 
@@ -214,7 +251,8 @@ def _newton(blocks, total, score, most):
         side = excess < 0 if side is None else side
         with np.errstate(divide="ignore", invalid="ignore"):
             step = excess * np.exp(-(found**2) / 2) / (density * np.sqrt(2 * np.pi))
-        step = np.where(np.isfinite(step) & (density > 0), step, np.copysign(most, excess))
+        known = np.isfinite(step) & (density > 0) & (below > _TINY) & (below < 1 - _TINY)
+        step = np.where(known, step, np.copysign(most, excess))
         after = np.clip(distance - step, -most, most)
         distance, step = after, np.abs(after - distance)
         if np.all(step < _TOLERANCE):

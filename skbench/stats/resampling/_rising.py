@@ -1,8 +1,9 @@
 """Log probabilities of counts under beta laws, by sums over tasks that are interpolated.
 
 Of every model the sums over tasks are functions of one number, analytic and all but linear at
-either end: a spline over some hundred points serves grids of any size. The error is that of
-rounding the sums.
+either end: a spline over some hundred points serves grids of any size. It makes the error of
+rounding the sums some hundred times larger, 1e-13 of the greatest sum: 1e-8 for 20 tasks of up to
+1,000 answers, 1e-6 for 300 of up to 10,000, 1e-4 for 20 of ten million.
 """
 
 from math import factorial

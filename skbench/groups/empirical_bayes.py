@@ -262,7 +262,7 @@ class EmpiricalBayes(GroupEstimator):
             found = self._prior_moments(prior_means, slice(None))
             return [np.broadcast_to(part, len(prior_means))[:, None] for part in found]
         A, kurtosis = np.empty((2, *prior_means.shape))
-        for fold in range(folds.max() + 1):
+        for fold in np.unique(folds):
             at = split, group = np.nonzero(folds == fold)
             A[at], kurtosis[at] = self._prior_moments(prior_means[split, group], group)
         return A, kurtosis

@@ -134,7 +134,7 @@ def test_solution_against_explicit_matrices(case):
     assert_allclose(fast.diagonal, np.diag(dense.P), rtol=1e-9)
     assert_allclose(fast.latent, dense.latent, rtol=1e-9, atol=1e-11)
     each = [v * kernel @ dense.alpha for v, kernel in zip(variances, dense.kernels, strict=True)]
-    assert_allclose(fast.parts(), np.transpose(each), rtol=1e-9, atol=1e-11)
+    assert_allclose(fast.parts, np.transpose(each), rtol=1e-9, atol=1e-11)
     traces = [v * np.trace(dense.P @ x) for v, x in zip(variances, dense.kernels, strict=True)]
     assert_allclose(fast.traces(), traces, rtol=1e-9, atol=1e-11)
 

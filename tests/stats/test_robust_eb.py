@@ -394,3 +394,13 @@ def test_normal_prior_gives_parametric_coverage():
     ).mean()
     least, most = band(n, 0.05)
     assert least <= rate <= most
+
+
+def test_plausible_prior_variances_broadcast_and_can_be_written():
+    A, sigma2 = np.array([[0.01], [0.2]]), np.array([[0.1, 0.02, 0.03], [0.2, 0.1, 0.4]])
+    together = robust_eb.plausible_prior_variances(A, sigma2, 2)
+    apart = [robust_eb.plausible_prior_variances(*row, 2) for row in zip(A, sigma2, strict=True)]
+    np.testing.assert_allclose(together, np.stack(apart, axis=1))
+    assert together.flags.writeable
+    one = robust_eb.plausible_prior_variances(A[:, 0], 0.1, 2)
+    np.testing.assert_array_equal(one, robust_eb.plausible_prior_variances(A[:, 0], [0.1, 0.1], 2))

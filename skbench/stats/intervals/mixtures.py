@@ -62,5 +62,10 @@ class Mixture(NamedTuple):
     def from_normal(self, x, part):
         """Draws of the mixtures from standard normal ones, (n_draws, n_groups), and their parts."""
         place = part * self.mean.shape[1] + np.arange(self.mean.shape[1])
-        bent = x + self._bend.take(place) * (x**2 - 1)
-        return self.mean.take(place) + np.sqrt(self.variance).take(place) * bent
+        bent = x**2
+        bent -= 1
+        bent *= self._bend.take(place)
+        bent += x
+        bent *= np.sqrt(self.variance).take(place)
+        bent += self.mean.take(place)
+        return bent

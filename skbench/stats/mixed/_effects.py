@@ -1,5 +1,8 @@
 """Effects of a mixed model, and their Gaussian solution, topic by topic."""
 
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +15,8 @@ OUTLYING_VARIANCE = 2.5**2  # of an outlying group's interaction, on the scale o
 _LEAST = 1e-12
 
 
-class Design(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Design:
     """Which effects each group has; groups of one topic stand together.
 
     Attributes
@@ -44,7 +48,9 @@ class Design(NamedTuple):
     shared: np.ndarray
     own_share: np.ndarray
 
-    @property
+    # What does not change from round to round is made once.
+
+    @cached_property
     def n_topics(self):
         return int(self.topic[-1]) + 1
 
@@ -53,11 +59,31 @@ class Design(NamedTuple):
         """Columns of a topic that are effects: its own, then those of models that are alike."""
         return 1 + self.shared.shape[1]
 
-    @property
+    @cached_property
     def n_models(self):
         return int(self.model.max()) + 1
 
-    @property
+    @cached_property
+    def Z(self):
+        """The columns of models, and their transpose."""
+        Z = in_blocks(self.own, self.model, self.n_models)
+        return Z, Z.T
+
+    @cached_property
+    def empty_B(self):
+        """Where the columns of topics stand, and the transpose; values change in each round."""
+        n_columns = 1 + 2 * self.shared.shape[1]
+        B = in_blocks(np.zeros((len(self.topic), n_columns)), self.topic, self.n_topics)
+        return B, B.T
+
+    @cached_property
+    def crossed(self):
+        """Place in ``B' Z`` of the product of each column of a group's topic and its model."""
+        B, Z = self.empty_B[0], self.Z[0]
+        rows, columns = (x.indices.reshape(len(self.topic), -1).astype(int) for x in (B, Z))
+        return rows[:, :, None] * Z.shape[1] + columns[:, None, :]
+
+    @cached_property
     def batches(self):
         """Of all coefficients: `n_own` of the first model, of the second, ..., the common ones."""
         n_own = self.own.shape[1]
@@ -97,6 +123,13 @@ def in_blocks(columns, block, n_blocks):
     )
 
 
+def _filled(empty, columns):
+    """Such a matrix, or its transpose, with other columns."""
+    found = copy(empty)
+    found.data = columns.ravel()
+    return found
+
+
 class Sites(NamedTuple):
     """Pseudo-observations of the groups: precisions and means, arrays of shape (n_groups,)."""
 
@@ -127,34 +160,31 @@ class Covariances(NamedTuple):
     crossed: np.ndarray
     coefficients: np.ndarray
 
-    def with_sums(self, part, rows):
-        """Of a part of the columns of each group's topic with the sum of all its effects."""
-        return self.of_topics(part, rows.of_topic, rows.topic) - self._crossed(part, rows)
+    def with_sums(self, B, rows):
+        """Of columns of each group's topic, `in_blocks`, with the sum of all its effects."""
+        return self.of_topics(B, rows.of_topic) - self._crossed(B, rows)
 
-    def of_sums(self, rows):
-        """Variance of the sum of all effects of each group."""
-        found = self.with_sums(rows.of_topic, rows) - self._crossed(rows.of_topic, rows)
-        n_own, n_all = rows.own.shape[1], len(self.coefficients) - rows.common.shape[1]
+    def of_sums(self, B, Z, rows):
+        """Variance of the sum of all effects of each group; columns of topics and models."""
+        found = self.of_topics(B, rows.of_topic) - 2 * self._crossed(B, rows)
+        n_own, n_all = rows.own.shape[1], Z.shape[1]
         models = np.arange(n_all // n_own)
         of_models, of_all = self.coefficients[:n_all], self.coefficients[n_all:, n_all:]
         of_own = of_models[:, :n_all].reshape(-1, n_own, len(models), n_own)[models, :, models]
-        own = in_blocks(rows.own, rows.model, len(models))
-        found += np.sum((own @ of_own.reshape(-1, n_own)) * rows.own, axis=1)
-        by_common = rows.common @ of_all + 2 * (own @ of_models[:, n_all:])
+        found += np.sum((Z @ of_own.reshape(-1, n_own)) * rows.own, axis=1)
+        by_common = rows.common @ of_all + 2 * (Z @ of_models[:, n_all:])
         return found + np.sum(by_common * rows.common, axis=1)
 
-    def of_topics(self, part, other, topic):
-        """Of two parts of the columns of each group's topic."""
-        return np.sum((self._blocks(part, topic) @ self.topics) * other, axis=1)
+    def of_topics(self, B, other):
+        """Of such columns with others of each group's topic."""
+        return np.sum((B @ self.topics) * other, axis=1)
 
-    def _blocks(self, part, topic):
-        return in_blocks(part, topic, len(self.topics) // part.shape[1])
-
-    def _crossed(self, part, rows):
+    def _crossed(self, B, rows):
         n_all, n_own = self.crossed.shape[1] - rows.common.shape[1], rows.own.shape[1]
+        part = B.data.reshape(len(rows.topic), -1)
         own = self.crossed[:, :n_all].reshape(-1, part.shape[1], n_all // n_own, n_own)
         found = np.einsum("gi,gij,gj->g", part, own[rows.topic, :, rows.model], rows.own)
-        by_common = self._blocks(part, rows.topic) @ self.crossed[:, n_all:]
+        by_common = B @ self.crossed[:, n_all:]
         return found + np.sum(by_common * rows.common, axis=1)
 
 
@@ -177,10 +207,9 @@ class Solution:
         alike = np.sqrt(variances[ALIKE]) * design.shared
         columns = np.column_stack([topic, alike, noise_scale[:, None] * design.shared])
         self.rows = Rows(design.topic, columns, design.model, design.own, design.common)
-        self.B = in_blocks(columns, design.topic, design.n_topics)
-        self.Z = in_blocks(design.own, design.model, design.n_models)
+        self.B, self.B_T = (_filled(empty, columns) for empty in design.empty_B)
         self.D_inverse = (sites.precision / (1 + sites.precision * self.own_variance))[:, None]
-        inner = self.by_topic(self.B.T @ (self.D_inverse * columns))
+        inner = self.by_topic(self.B_T @ (self.D_inverse * columns))
         self.M_inverse = np.linalg.inv(np.eye(inner.shape[1]) + inner)
         BDZ, ZDZ = self._products()
         self.BVZ = self._within(BDZ)
@@ -193,18 +222,31 @@ class Solution:
         self.covariances = Covariances(topics, crossed, H_inverse)
         alpha, *means = self.solved(sites.mean[:, None])
         self.alpha, self.of_topics, self.coefficients = (x[:, 0] for x in (alpha, *means))
-        D_inverse, within = self.D_inverse[:, 0], self.covariances.of_sums(self.rows)
+        D_inverse, within = (
+            self.D_inverse[:, 0],
+            self.covariances.of_sums(self.B, design.Z[0], self.rows),
+        )
         self.diagonal = D_inverse - D_inverse**2 * within
-        self.latent = self.parts().sum(axis=1)
+        self.parts = self._parts()
+        self.latent = self.parts.sum(axis=1)
 
     def _products(self):
         """``B' D^-1 Z`` and ``Z' D^-1 Z``."""
-        design, common = self.design, self.D_inverse * self.design.common
-        own = in_blocks(self.D_inverse * design.own, design.model, design.n_models)
-        BDZ = np.hstack([(self.B.T @ own).toarray(), self.B.T @ common])
-        crossed = self.Z.T @ common
-        corner = (self.Z.T @ own).toarray()
-        return BDZ, np.block([[corner, crossed], [crossed.T, design.common.T @ common]])
+        design, (Z, Z_T), n_own = self.design, self.design.Z, self.design.own.shape[1]
+        own, common = self.D_inverse * design.own, self.D_inverse * design.common
+        n_all, size = Z.shape[1], self.B.shape[1] * Z.shape[1]
+        products = self.rows.of_topic[:, :, None] * own[:, None, :]
+        BDZ = np.empty((self.B.shape[1], len(self.prior)))
+        BDZ[:, :n_all] = np.bincount(design.crossed.ravel(), products.ravel(), size).reshape(
+            -1, n_all
+        )
+        BDZ[:, n_all:] = self.B_T @ common
+        ZDZ, rows = np.zeros((len(self.prior), len(self.prior))), np.arange(n_all)[:, None]
+        ZDZ[rows, rows // n_own * n_own + np.arange(n_own)] = Z_T @ own
+        ZDZ[:n_all, n_all:] = Z_T @ common
+        ZDZ[n_all:, :n_all] = ZDZ[:n_all, n_all:].T
+        ZDZ[n_all:, n_all:] = design.common.T @ common
+        return BDZ, ZDZ
 
     def by_topic(self, values):
         """Rows in the order of the columns of `B`, as (n_topics, n_columns, n_vectors)."""
@@ -217,17 +259,40 @@ class Solution:
     def solved(self, values):
         """`P` times values of shape (n_groups, n_vectors), and the effects of topics and Z."""
         scaled = self.D_inverse * values
-        of_topics, common = self.B.T @ scaled, self.design.common.T @ scaled
-        left = np.concatenate([self.Z.T @ scaled, common]) - self.BVZ.T @ of_topics
+        of_topics, left = self._products_with(scaled)
         coefficients = self.covariances.coefficients @ left
         of_topics = self._within(of_topics) - self.BVZ @ coefficients
-        fitted = self.B @ of_topics + self.of_coefficients(coefficients)
-        return scaled - self.D_inverse * fitted, of_topics, coefficients
+        fitted = self.of_effects(of_topics, coefficients)
+        fitted *= self.D_inverse
+        scaled -= fitted
+        return scaled, of_topics, coefficients
+
+    def of_effects(self, of_topics, coefficients):
+        """Sums of effects, `B` and `Z` times values, of shape (n_groups, n_vectors)."""
+        found = self.of_coefficients(coefficients)
+        found += self.B @ of_topics
+        return found
+
+    def _products_with(self, scaled):
+        """``B' D^-1`` and ``Z' V^-1`` times values, from ``D^-1`` times them."""
+        of_topics, common = self.B_T @ scaled, self.design.common.T @ scaled
+        left = np.concatenate([self.design.Z[1] @ scaled, common])
+        return of_topics, left - self.BVZ.T @ of_topics
+
+    def information(self):
+        """``X' P X`` of the columns X of `parts`."""
+        scaled = self.D_inverse * self.parts
+        of_topics, left = self._products_with(scaled)
+        found = self.parts.T @ scaled - of_topics.T @ self._within(of_topics)
+        return found - left.T @ self.covariances.coefficients @ left
 
     def of_coefficients(self, values):
         """`Z` times values of shape (n_coefficients, n_vectors)."""
-        n_own = self.Z.shape[1]
-        return self.Z @ values[:n_own] + self.design.common @ values[n_own:]
+        Z, n_own = self.design.Z[0], self.design.Z[0].shape[1]
+        found = Z @ values[:n_own]
+        if len(values) > n_own:
+            found += self.design.common @ values[n_own:]
+        return found
 
     @property
     def model_effects(self):
@@ -238,7 +303,7 @@ class Solution:
         own = self.by_topic(self.covariances.topics)[:, which, which]
         return np.eye(own.shape[1]) - own
 
-    def parts(self):
+    def _parts(self):
         """``v K alpha`` of each variance, (n_groups, 4 + n_kernels): posterior means of effects."""
         products = self.rows.products(self.of_topics, self.coefficients)
         batches = by_batch(products[:, self.rows.of_topic.shape[1] :], self.design.batch)

@@ -116,10 +116,9 @@ def _half_way(sites, new):
 
 def _newton(solution, start, learned, scale, power):
     """Step of the log variances, and the largest product of a step and its gradient."""
-    parts = solution.parts()
-    gradient = (solution.alpha @ parts - solution.traces()) / 2
+    gradient = (solution.alpha @ solution.parts - solution.traces()) / 2
     gradient += power - solution.variances / (2 * scale**2)
-    information = parts.T @ solution.solved(parts)[0] / 2  # average information: no traces
+    information = solution.information() / 2  # average information: no traces
     curvature = information + np.diag(power + np.maximum(0, -gradient))
     step = np.zeros(len(gradient))
     step[learned] = np.linalg.solve(curvature[np.ix_(learned, learned)], gradient[learned])

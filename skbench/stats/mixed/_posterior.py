@@ -53,13 +53,14 @@ def group_posterior(fit, likelihood):
 
 def _given_noisy(solution):
     """Slope of the latent values on those with shared noise, and the variance this leaves."""
-    noise, rows = solution.rows.of_topic.copy(), solution.rows
-    noise[:, : solution.design.n_effects] = 0
+    noise, design = solution.rows.of_topic.copy(), solution.design
+    noise[:, : design.n_effects] = 0
+    B = in_blocks(noise, design.topic, design.n_topics)
     precision = solution.sites.precision
     noisy = (precision - solution.diagonal) / precision**2
     # Covariance of the shared noise with the whole: B' P of the own columns, over the site.
-    shared = solution.D_inverse[:, 0] * solution.covariances.with_sums(noise, rows) / precision
-    variance = noisy - 2 * shared + solution.covariances.of_topics(noise, noise, rows.topic)
+    shared = solution.D_inverse[:, 0] * solution.covariances.with_sums(B, solution.rows) / precision
+    variance = noisy - 2 * shared + solution.covariances.of_topics(B, noise)
     slope = np.divide(noisy - shared, noisy, out=np.ones_like(noisy), where=noisy > 0)
     return slope, np.maximum(variance - slope**2 * noisy, 0)
 
@@ -87,25 +88,33 @@ def new_groups(fit, rows, unseen):
     columns = np.column_stack([of_topic, alike, 0 * alike]) * (topic >= 0)[:, None]
     # A new model varies around the mean of the fitted ones, which is one more model here. With few
     # of them their variance is uncertain: it has a prior mean of 2, worth half a model.
-    n_models, n_own = design.n_models, design.own.shape[1]
-    mean_model = np.zeros((n_own, len(solution.prior)))
-    mean_model[0, : n_models * n_own : n_own] = 1 / n_models
-    more = np.insert(np.eye(len(solution.prior)), n_models * n_own, mean_model, axis=0)
+    topics, crossed, coefficients = solution.covariances
+    n_models, n_own, means = design.n_models, design.own.shape[1], solution.coefficients
+    if new_model.any():
+        mean_model = np.zeros((n_own, len(means)))
+        mean_model[0, : n_models * n_own : n_own] = 1 / n_models
+        more = np.insert(np.eye(len(means)), n_models * n_own, mean_model, axis=0)
+        crossed, coefficients = crossed @ more.T, more @ coefficients @ more.T
+        n_models, means = n_models + 1, more @ means
     rows = Rows(
         np.maximum(topic, 0),
         columns,
-        np.where(new_model, n_models, rows.model),
+        np.where(new_model, n_models - 1, rows.model),
         rows.own,
         rows.common,
     )
-    topics, crossed, coefficients = solution.covariances
-    known = Covariances(topics, crossed @ more.T, more @ coefficients @ more.T)
-    mean = rows.products(solution.of_topics, more @ solution.coefficients).sum(axis=1)
+    mean = rows.products(solution.of_topics, means).sum(axis=1)
     effects = solution.model_effects
     of_model = (1 + np.sum((effects - effects.mean()) ** 2)) / (len(effects) - 0.5)
     of_model *= 1 + 1 / len(effects)
     of_model += variances[ALIKE] * np.sum(design.shared**2, axis=1).mean()
-    prior = known.of_sums(rows) + unseen @ variances[KERNELS] + new_model * of_model
+    B = in_blocks(columns, rows.topic, design.n_topics)
+    known = Covariances(topics, crossed, coefficients)
+    prior = (
+        known.of_sums(B, in_blocks(rows.own, rows.model, n_models), rows)
+        + unseen @ variances[KERNELS]
+        + new_model * of_model
+    )
     prior += np.sum(alike**2, axis=1) * (topic < 0)
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
     of_topics = variances[TOPIC] if design.n_topics > 1 else 1.0  # unknown: that of the prior
@@ -135,8 +144,8 @@ def joint_draws(fit, n_draws, rng):
     Yields
     ------
     draws : ndarray of shape (n_some, n_groups)
-    outlying : ndarray of int of shape (n_some, n_groups)
-        1 where the group is drawn as an outlier, for `Mixture.from_normal`.
+    outlying : ndarray of bool of shape (n_some, n_groups)
+        True where the group is drawn as an outlier, for `Mixture.from_normal`.
 
     Notes
     -----
@@ -150,7 +159,9 @@ def joint_draws(fit, n_draws, rng):
         latent = _perturbed(solution, min(size, n_draws - start), rng)
         outlying = rng.random(latent.shape) < fit.outliers.group
         scale = np.sqrt(np.maximum(variance, _LEAST))
-        yield (latent - solution.latent) / scale, outlying.astype(int)
+        latent -= solution.latent
+        latent /= scale
+        yield latent, outlying
 
 
 def _perturbed(solution, n_draws, rng):
@@ -159,12 +170,21 @@ def _perturbed(solution, n_draws, rng):
     effects[:, design.n_effects :] = 0
     B = in_blocks(effects, design.topic, design.n_topics)
     in_topics = rng.standard_normal((B.shape[1], n_draws))
-    noise = rng.standard_normal((2, len(own), n_draws))
-    coefficients = np.sqrt(solution.prior)[:, None] * np.ones(n_draws)
+    latent, seen = rng.standard_normal((2, len(own), n_draws))
+    coefficients = np.empty((len(solution.prior), n_draws))
     by_batch = np.argsort(design.batches, kind="stable")
-    coefficients[by_batch] *= rng.standard_normal(coefficients.shape)
-    latent = solution.of_coefficients(coefficients) + B @ in_topics + np.sqrt(own) * noise[0]
-    seen = latent + (solution.B - B) @ in_topics
-    seen += noise[1] / np.sqrt(solution.sites.precision)[:, None]
-    alpha, of_topics, coefficients = solution.solved(solution.sites.mean[:, None] - seen)
-    return (latent + solution.of_coefficients(coefficients) + B @ of_topics + own * alpha).T
+    coefficients[by_batch] = rng.standard_normal(coefficients.shape)
+    coefficients *= np.sqrt(solution.prior)[:, None]
+    latent *= np.sqrt(own)
+    seen /= np.sqrt(solution.sites.precision)[:, None]
+    seen += latent
+    seen += solution.of_effects(in_topics, coefficients)
+    alpha, *moved = solution.solved(np.subtract(solution.sites.mean[:, None], seen, out=seen))
+    alpha *= own
+    latent += alpha
+    del alpha, seen
+    in_topics += moved[0]
+    coefficients += moved[1]
+    latent += B @ in_topics
+    latent += solution.of_coefficients(coefficients)
+    return latent.T

@@ -304,7 +304,7 @@ def plausible_prior_variances(prior_variance, sigma2, n_units):
     ----------
     prior_variance : float or ndarray of shape (..., n_groups)
         Its estimates `A`, in every group.
-    sigma2 : ndarray of shape (n_groups,)
+    sigma2 : float or ndarray of shape (..., n_groups)
         Sampling variances of the groups it was estimated from.
     n_units : int
         How many of them are independent: topics, where models share a topic.
@@ -324,15 +324,16 @@ def plausible_prior_variances(prior_variance, sigma2, n_units):
     >>> plausible_prior_variances(0.0, [0.01] * 8, 8).mean(axis=0)[:2].round(4)
     array([0.004, 0.004])
     """
-    A, sigma2 = np.atleast_1d(prior_variance).astype(float), np.asarray(sigma2, dtype=float)
-    n_groups = len(sigma2)
+    A, sigma2 = (np.atleast_1d(part).astype(float) for part in (prior_variance, sigma2))
+    shape = np.broadcast_shapes(A.shape, sigma2.shape)
+    A, _ = np.broadcast_arrays(A, sigma2[..., :1])  # one value for all groups stays one
     with np.errstate(divide="ignore"):  # an exact group that does not vary: no error at all
         information = np.sum(1 / (A + sigma2) ** 2, axis=-1, keepdims=True)
-    error = np.sqrt(2 * n_groups / n_units / information)
+    error = np.sqrt(2 * shape[-1] / n_units / information)
     below = ndtr(-np.divide(A, error, out=np.full_like(A, np.inf), where=error > 0))
     shares = _MIDPOINTS.reshape(-1, *np.ones(A.ndim, dtype=int))
     values = A + error * ndtri(below + (1 - below) * shares)
-    return np.broadcast_to(values, (*values.shape[:-1], n_groups))
+    return np.array(np.broadcast_to(values, (len(shares), *shape)))
 
 
 def posterior_variance(residuals, sigma2, prior_variances):

@@ -63,9 +63,10 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
     --------
     >>> from skbench.stats import mixed
     >>> ones = np.ones(4)
-    >>> column = ones[:, None]
+    >>> column, one_model = ones[:, None], np.zeros(4, int)
+    >>> none = column[:, :0]
     >>> design = mixed.Design(
-    ...     np.arange(4), False, column, np.zeros(1, int), column[:, :0], ones)
+    ...     np.arange(4), False, one_model, column, none, np.zeros(1, int), none, ones)
     >>> counts = mixed.Counts(np.array([2.0, 4, 5, 9]), 10 * ones, ones)
     >>> fit = mixed.fit_mixed(counts, design)
     >>> mixed.group_posterior(fit, counts).accuracy()[0].round(2)

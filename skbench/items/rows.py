@@ -335,7 +335,9 @@ def _plain(column):
         return column.cast(nw.Float64).to_numpy()
     is_polars = column.implementation is nw.Implementation.POLARS
     if is_polars and _counts_nanoseconds(column.dtype):
-        times = pd.Series(column.to_numpy())  # a list would end at microseconds
+        # A list would end at microseconds.
+        counts = column.cast(nw.Int64).fill_null(np.iinfo(np.int64).min).to_numpy()
+        times = pd.Series(counts.view("m8[ns]" if column.dtype == nw.Duration else "M8[ns]"))
         zone = getattr(column.dtype, "time_zone", None)
         return times.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else times
     if column.dtype == nw.Time:

@@ -7,6 +7,7 @@ from skbench import (
     containers as containers,
     datasets as datasets,
     groups as groups,
+    integrations as integrations,
     plot as plot,
     ppi as ppi,
     readers as readers,

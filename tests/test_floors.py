@@ -38,6 +38,7 @@ FLOOR = {
     "tasks": 4,
     "comparison": 4,
     "assessment": 4,
+    "integrations": 5,
     "report": 5,
     "__main__": 6,
 }

@@ -3,7 +3,6 @@
 from skbench.comparison._comparison import ModelComparison as ModelComparison
 from skbench.comparison._gate import gate as gate
 from skbench.comparison._gate_result import GateResult as GateResult
-from skbench.comparison._inspect import InspectStopping as InspectStopping
 from skbench.comparison._pass_at_k import PassAtK as PassAtK, pass_at_k as pass_at_k
 from skbench.comparison._sequential import (
     SequentialComparison as SequentialComparison,

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp, ndtri
 
 from skbench import SequentialComparison, SequentialMean
-from skbench.comparison import InspectStopping
+from skbench.integrations import InspectStopping
 from skbench.stats.sequential import betting
 
 

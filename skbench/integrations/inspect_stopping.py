@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from skbench._types import Path
-from skbench.comparison._sequential import SequentialComparison, SequentialMean
-from skbench.comparison._sequential_base import SequentialResult
+from skbench.comparison import SequentialComparison, SequentialMean, SequentialResult
 
 
 class InspectStopping:
@@ -45,7 +44,7 @@ class InspectStopping:
     Examples
     --------
     >>> from skbench import SequentialMean
-    >>> from skbench.comparison import InspectStopping
+    >>> from skbench.integrations import InspectStopping
     >>> stopping = InspectStopping(SequentialMean(target=0.5))
     >>> # inspect_ai.Task(dataset=..., solver=..., scorer=..., early_stopping=stopping)
     >>> stopping.result.stop

@@ -1,0 +1,8 @@
+"""Other people's programs: harnesses, test runners, trackers and notebooks.
+
+Nothing here is a hard dependency; each function imports its package when it is called.
+"""
+
+from skbench._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,3 @@
+"""The names of this room, for type checkers."""
+
+from skbench.integrations.inspect_stopping import InspectStopping as InspectStopping

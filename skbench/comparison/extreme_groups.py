@@ -41,7 +41,9 @@ class Extremes(Printed):
         return self.estimate.to_frame()
 
     def _printed(self):
-        return [PrintedTable(self.to_frame()[list(NUMBERS)])]
+        e = self.estimate
+        words = f"{e.method}; {100 * e.confidence_level:g}% intervals, guarantee: {e.guarantee}"
+        return [f"Extremes by {words}", PrintedTable(self.to_frame()[list(NUMBERS)])]
 
 
 @checked

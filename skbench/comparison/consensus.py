@@ -37,10 +37,9 @@ class KemenyOrder(Printed):
     method: str
 
     def _printed(self):
-        return [
-            f"Kemeny order of {len(self.order)} models ({self.method}), which disagrees with the "
-            f"tasks {self.cost} times; best first: {', '.join(map(str, self.order))}"
-        ]
+        head = f"Kemeny order of {len(self.order)} models ({self.method})"
+        names = ", ".join(map(str, self.order))
+        return [f"{head}: {names}; disagreements with the tasks: {self.cost}"]
 
 
 def kemeny_order(scores: Table) -> KemenyOrder:

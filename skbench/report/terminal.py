@@ -190,7 +190,7 @@ def working(text):
     console = Console(stderr=True)
     if not console.is_terminal:
         report = _now_and_then(text)
-        with _progress.told_to(report):
+        with _progress.listening(report):
             yield report
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
@@ -206,7 +206,7 @@ def working(text):
             if done == total:  # what comes next has no length yet
                 bar.tasks[0].total = None
 
-        with _progress.told_to(report):
+        with _progress.listening(report):
             yield report
 
 

@@ -187,7 +187,7 @@ def in_one_line():
 @contextmanager
 def working(text):
     """Show how far something is: a bar on a terminal, a line now and then elsewhere."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, force_jupyter=False)
     if not console.is_terminal:
         report = _now_and_then(text)
         with _progress.listening(report):
@@ -228,7 +228,7 @@ def _now_and_then(text):
 def _stdout():
     """The console of the results, which notes come before."""
     print_notes()
-    return Console()
+    return Console(force_jupyter=False)
 
 
 def print_table(table, narrow):
@@ -258,7 +258,7 @@ def _fitted(table, narrow, console):
 
 def ascii_only():
     """Whether stdout may lack the characters that lines and bars are drawn with."""
-    return Console().options.ascii_only
+    return Console(force_jupyter=False).options.ascii_only
 
 
 def print_prose(text):

@@ -1,3 +1,8 @@
 """The names of this room, for type checkers."""
 
 from skbench.integrations.inspect_stopping import InspectStopping as InspectStopping
+from skbench.integrations.trackers import (
+    to_mlflow as to_mlflow,
+    to_model_card as to_model_card,
+    to_wandb as to_wandb,
+)

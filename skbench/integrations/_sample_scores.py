@@ -1,7 +1,6 @@
 """Scores of the samples of an Inspect task -> what its metrics report; nothing of Inspect."""
 
 import warnings
-from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -39,7 +38,7 @@ def means_by_group(
 
 
 @checked
-def difference_from(scores, baseline: Mapping, cluster: str | None, confidence_level: Level):
+def difference_from(scores, baseline: dict, cluster: str | None, confidence_level: Level):
     """The mean of the paired differences from a baseline, with the number of pairs."""
     rows = _rows(scores, topic=None, cluster=cluster)
     paired = rows["item"].isin(baseline)
@@ -58,37 +57,31 @@ def difference_from(scores, baseline: Mapping, cluster: str | None, confidence_l
 
 
 def baseline_of(source, score):
-    """Scores by sample id, as text, of a mapping or of a file of results."""
-    if isinstance(source, Mapping):
+    """Scores by sample id, as text, of a dict or of an earlier log of Inspect."""
+    if isinstance(source, dict):
         return {str(item): float(value) for item, value in source.items()}
     if not isinstance(source, str):
         raise TypeError(
-            "baseline must be a string, the path of a log or a table, or a dict of scores by "
-            f"sample id, got {type(source).__name__}. Only these can be written into a log."
+            "baseline must be the path of a log as a string, or a dict of scores by sample id, got "
+            f"{type(source).__name__}. Only these can be written into the new log."
         )
-    found = read_with_notes(source, score=score)
+    found = read_with_notes(source, format="inspect", score=score)
     several = [note for note in found.notes if score is None and note.startswith("score ")]
     if several:
         raise ValueError(f"baseline {source!r}: {several[0]}. Pass score= with one of them.")
-    models = found.items["model"].unique() if "model" in found.items else ["one"]
-    if len(models) > 1:
-        raise ValueError(
-            f"baseline {source!r} holds {len(models)} models: {listed(models)}. Give the results "
-            "of one, or a dict of its scores by sample id."
-        )
-    if found.items[found.key].drop_duplicates()["item"].duplicated().any():
-        raise ValueError(
-            f"baseline {source!r} holds several tasks with the same sample ids. Give the results "
-            "of one task."
-        )
-    means = found.items.groupby("item", observed=True)["score"].mean()
-    return {str(item): float(value) for item, value in means.items()}
+    tasks = found.items["item"].str.partition("/")  # items bear the task's name in front
+    for what, names in (("models", found.items["model"].unique()), ("tasks", tasks[0].unique())):
+        if len(names) > 1:
+            raise ValueError(
+                f"baseline {source!r} holds several {what}: {listed(names)}. Give one log."
+            )
+    return found.items["score"].groupby(tasks[2]).mean().to_dict()
 
 
 def _rows(scores, **keys):
     """One row per sample, the mean of its epochs where these come one by one."""
     columns = {"item": [str(sample.sample_id) for sample in scores]}
-    columns["score"] = [_number(sample) for sample in scores]
+    columns["score"] = [number_of(sample) for sample in scores]
     for role, key in keys.items():
         if key is not None:
             columns[role] = [_label(sample, role, key) for sample in scores]
@@ -99,12 +92,14 @@ def _rows(scores, **keys):
     return rows.assign(model="run")
 
 
-def _number(sample):
+def number_of(sample):
+    """The score of a sample as Inspect's own metrics read it, nan where it has none."""
     value = sample.score.value
     if isinstance(value, (list, dict)):
         raise ValueError(
             f"The score of sample {sample.sample_id!r} is a {type(value).__name__}, not a number. "
-            'Name its parts, as in metrics={"*": [mean_interval()]}.'
+            'Name the parts of a dict, as in metrics={"*": [mean_interval()]}, or take another '
+            "scorer."
         )
     if isinstance(value, str):
         from inspect_ai.scorer import value_to_float

@@ -133,8 +133,8 @@ def difference(
     Parameters
     ----------
     baseline : str or dict
-        Path of the log of an earlier run, or of any results that `skbench.read_items` reads; or
-        scores by sample id. A path keeps the new log small, which holds all parameters.
+        Path of the log of an earlier run; or scores by sample id. The new log holds all
+        parameters, and a path keeps it small.
     cluster : str, default=None
         As in `mean_interval`.
     score : str, default=None
@@ -150,7 +150,8 @@ def difference(
     Raises
     ------
     ValueError
-        If the baseline holds several models, tasks or scorers; and as `mean_interval`.
+        If the baseline is no log of Inspect or holds several models, tasks or scorers; and as
+        `mean_interval`.
     FileNotFoundError
         If there is no such file.
 

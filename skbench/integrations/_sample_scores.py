@@ -51,15 +51,15 @@ def difference_from(scores, baseline: dict, cluster: str | None, confidence_leve
         found = compare_models(
             both, "run", "baseline", **columns, confidence_level=confidence_level
         )
-    return _named(["difference"], _columns(found.estimate)) | {
-        "difference_n": int(found.n_items[0])
-    }
+    n = {"difference_n": int(found.n_items[0])}
+    return _named(["difference"], _columns(found.estimate)) | n
 
 
 def baseline_of(source, score):
     """Scores by sample id, as text, of a dict or of an earlier log of Inspect."""
     if isinstance(source, dict):
-        return {str(item): float(value) for item, value in source.items()}
+        scores = {str(item): float(value) for item, value in source.items()}
+        return {item: score for item, score in scores.items() if not np.isnan(score)}
     if not isinstance(source, str):
         raise TypeError(
             "baseline must be the path of a log as a string, or a dict of scores by sample id, got "

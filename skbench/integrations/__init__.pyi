@@ -6,3 +6,8 @@ from skbench.integrations.inspect_metrics import (
     mean_interval as mean_interval,
 )
 from skbench.integrations.inspect_stopping import InspectStopping as InspectStopping
+from skbench.integrations.trackers import (
+    to_mlflow as to_mlflow,
+    to_model_card as to_model_card,
+    to_wandb as to_wandb,
+)

@@ -45,12 +45,15 @@ def long_description():
     code = (ROOT / "skbench" / "__init__.py").read_text(encoding="utf-8")
     version = re.search('__version__ = "(.+)"', code)[1]
 
+    url = config["metadata"]["url"]
+
     def absolute(match):
-        kind = "raw" if match[1].startswith("!") else "blob"
-        return f"{match[1]}({config['metadata']['url']}/{kind}/v{version}/{match[2]})"
+        if match[1].startswith("../../"):  # as the host of the repository reads it
+            return f"]({url}/{match[1].removeprefix('../../')})"
+        return f"]({url}/{'raw' if match[1].endswith('.png') else 'blob'}/v{version}/{match[1]})"
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.sub(r"(!?\[[^]]*\])\(((?!https?:|#)[^)]+)\)", absolute, readme)
+    return re.sub(r"\]\(((?!https?:|#)[^)]+)\)", absolute, readme)
 
 
 setup(long_description=long_description(), cmdclass={"sdist": SameSdist})

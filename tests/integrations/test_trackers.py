@@ -204,7 +204,9 @@ def test_code_of_the_page_runs(tmp_path):
     for name in ("lm_eval", "mlflow", "wandb", "huggingface_hub"):
         pytest.importorskip(name)
     flags = ("-o", "NORMALIZE_WHITESPACE", "-o", "ELLIPSIS")
-    environment = os.environ | {"WANDB_SILENT": "true", "PYTHONPATH": os.pathsep.join(sys.path)}
+    # MLflow leaves the experiments of other tests in the environment.
+    environment = {name: value for name, value in os.environ.items() if "MLFLOW" not in name}
+    environment |= {"WANDB_SILENT": "true", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "doctest", *flags, str(PAGE)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

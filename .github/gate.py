@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,16 +31,33 @@ def command(old, **changed):
     return [sys.executable, "-m", "skbench", "gate", *options, "--", old, asked("results")]
 
 
-def run(words):
+def mistyped():
+    """What is wrong with the inputs that are of the action alone; else nothing."""
+    if asked("no-baseline") not in ("fail", "pass"):
+        return f'no-baseline must be "fail" or "pass", got {asked("no-baseline")!r}.'
+    try:
+        shlex.split(asked("arguments"))
+    except ValueError as error:
+        return f"arguments {asked('arguments')!r} cannot be split: {error}."
+    return ""
+
+
+def run(folder, old, **changed):
     """Exit code, document (None without) and the notes of a gate, which go to the log."""
+    kept = asked("save-baseline")
+    # The gate refuses to write a file that it reads, as one is here that moves on.
+    stored = folder / Path(kept).name
+    words = command(old, **{"save-baseline": kept and str(stored)} | changed)
     done = subprocess.run(words, capture_output=True, encoding="utf-8", errors="replace")
     token = secrets.token_hex(16)  # names in the notes are no commands to the runner
     print(f"::stop-commands::{token}\n{done.stderr}\n::{token}::", flush=True)
+    if kept and stored.exists():
+        shutil.move(stored, kept)
     document = json.loads(done.stdout) if done.returncode in (0, 3, 4) else None
     return done.returncode, document, done.stderr
 
 
-def without_baseline():
+def without_baseline(folder):
     """Verdict, exit code and text where there is no baseline yet; stores one if asked to."""
     old, new = asked("baseline"), asked("save-baseline")
     words = f"There is no baseline {old!r} yet"
@@ -47,13 +65,21 @@ def without_baseline():
         remedy = "Set no-baseline: pass to let the first run pass, and save-baseline to store one."
         return "no-baseline", 1, f"{words}. {remedy}"
     if not new:
-        return "no-baseline", 0, f"{words}, and nothing was compared. Set save-baseline to store one."
+        return (
+            "no-baseline",
+            0,
+            f"{words}, and nothing was compared. Set save-baseline to store one.",
+        )
     # Against themselves results never fail; the options make sure that the next gate can read them.
     same = {"baseline": asked("candidate"), "worst": "", "undecided": "pass"}
-    code, _, notes = run(command(asked("results"), **same))
+    code, _, notes = run(folder, asked("results"), **same)
     if code:
         return "error", code, _last(notes)
-    return "no-baseline", 0, f"{words}. The results were stored as {new!r} and compared with nothing."
+    return (
+        "no-baseline",
+        0,
+        f"{words}. The results were stored as {new!r} and compared with nothing.",
+    )
 
 
 def _last(notes):
@@ -77,13 +103,12 @@ def main():
     folder = Path(os.environ["RUNNER_TEMP"], f"skbench-gate-{secrets.token_hex(4)}")
     folder.mkdir(parents=True)
     document, path = None, ""
-    if asked("no-baseline") not in ("fail", "pass"):
+    if told := mistyped():
         verdict, code = "error", 2
-        told = f'no-baseline must be "fail" or "pass", got {asked("no-baseline")!r}.'
     elif not Path(asked("baseline")).exists():
-        verdict, code, told = without_baseline()
+        verdict, code, told = without_baseline(folder)
     else:
-        code, document, notes = run(command(asked("baseline")))
+        code, document, notes = run(folder, asked("baseline"))
         verdict = "error" if document is None else document["verdict"]
         told = _last(notes) if document is None else document["sentences"][0]
     if document is None:

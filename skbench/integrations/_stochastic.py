@@ -69,7 +69,7 @@ class Runs:
         raise ValueError(
             f"runs={self.runs} is too few: if every run {never}, {needed:,} runs show that the "
             f"probability to pass is {'above' if other == 'pass' else 'below'} "
-            f"min_pass={self.min_pass:g}. Give at least as many, or undecided={other!r} to {remedy}."
+            f"min_pass={self.min_pass:g}. Give as many, or undecided={other!r} to {remedy}."
         )
 
     def __str__(self):

@@ -198,7 +198,7 @@ def test_no_input_is_pasted_into_a_script():
 
 @pytest.mark.slow
 def test_install_step(runner, tmp_path):
-    """In an environment of its own, from a copy of what the action needs."""
+    """In an environment of its own; pip builds in the folder itself, as on a runner."""
     path = results(tmp_path, "old.csv")
     done, _ = runner(INSTALL, baseline=path, results=path, margin="2%")
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ from skbench.integrations.inspect_metrics import (
     mean_interval as mean_interval,
 )
 from skbench.integrations.inspect_stopping import InspectStopping as InspectStopping
+from skbench.integrations.progress import show_progress as show_progress
 from skbench.integrations.trackers import (
     to_mlflow as to_mlflow,
     to_model_card as to_model_card,

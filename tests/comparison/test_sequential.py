@@ -169,8 +169,8 @@ def test_state_goes_through_json():
     ]:
         race.update(*batch)
         again = type(race).from_json(race.to_json())
-        assert again.result == race.result
-        assert again.update(*batch) == race.update(*batch)
+        assert vars(again.result) == vars(race.result)  # equal although nan is in it
+        assert vars(again.update(*batch)) == vars(race.update(*batch))
 
 
 def damages(text):
@@ -202,7 +202,7 @@ def test_what_is_no_state_is_refused_in_words_that_name_the_file(tmp_path, walke
     race.update([1, 1, 0], [0, 0, 0], items=["x", "y", "z"])
     path = tmp_path / "race.json"
     race.save(path)
-    assert SequentialComparison.load(path).result == race.result
+    assert vars(SequentialComparison.load(path).result) == vars(race.result)
     words, text, counts = (
         "no state of a run of two models: .* Start anew",
         race.to_json(),
@@ -240,13 +240,13 @@ def two_looks():
 
 def test_items_are_known_whatever_their_order():
     race, again = two_looks()
-    expected = race.update(ADA[20:], BOB[20:])
+    expected = vars(race.update(ADA[20:], BOB[20:]))
     a, b = ADA.sort_index(), BOB.sort_index()
-    assert again.catch_up(a, b) == expected
-    assert again.catch_up(a.array, b.array, items=[str(item) for item in a.index]) == expected
+    assert vars(again.catch_up(a, b)) == expected
+    assert vars(again.catch_up(a.array, b.array, items=list(map(str, a.index)))) == expected
     whole = [float(item) for item in a.index]
     for items in (whole, pd.Categorical(whole), pd.Index(whole, dtype=object)):
-        assert again.catch_up(a.array, b.array, items=items) == expected
+        assert vars(again.catch_up(a.array, b.array, items=items)) == expected
     assert 7 in again and 7.0 in again and 40 not in again
     again.update([1], [0], items=["half a pair: \ud800"])
     again.update([1], [0], items=[(1, 2)])
@@ -255,7 +255,7 @@ def test_items_are_known_whatever_their_order():
     reset = SequentialComparison()
     for part in (slice(0, 20), slice(20, 40)):  # an index that starts at 0 again is no id
         found = reset.update(ADA[part].reset_index(drop=True), BOB[part].reset_index(drop=True))
-    assert found == expected
+    assert vars(found) == expected
 
 
 def test_items_that_came_twice_are_gone_or_changed_are_refused():

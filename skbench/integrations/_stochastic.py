@@ -1,13 +1,17 @@
 """Runs of one stochastic test, and what they show of its probability to pass."""
 
-from bisect import bisect
+from functools import lru_cache
 from typing import Annotated, Literal
+
+import numpy as np
 
 from skbench._numbers import number, score_form
 from skbench._parameters import Range, checked  # of skbench._types, which takes pandas
-from skbench.stats.sequential.betting import confidence_sequence
-
-_MOST = 10**9  # runs
+from skbench.stats.sequential.truncated_binomial import (
+    least_trials,
+    stopped_interval,
+    stopping_points,
+)
 
 
 class Runs:
@@ -23,21 +27,28 @@ class Runs:
     ):
         self.runs, self.min_pass = runs, min_pass
         self.confidence_level, self.undecided = confidence_level, undecided
-        self.passes = self.fails = 0
-        self.low, self.high, self.verdict = 0.0, 1.0, "undecided"
-        self._check_plan()
+        self.passes, self.fails, self.low, self.high = 0, 0, 0.0, 1.0
+        aim = {"fail": "above", "pass": "below"}[undecided]
+        self._points = _points(runs, min_pass, confidence_level, aim)
 
     def add(self, passed):
         """Count a run; return whether to stop."""
         self.passes += passed
         self.fails += not passed
-        low, high = self._ends(self.passes, self.fails)
-        self.low, self.high = max(low, self.low), min(high, self.high)
-        if self.low > self.min_pass:
-            self.verdict = "pass"
-        elif self.high < self.min_pass:
-            self.verdict = "fail"
-        return self.verdict != "undecided" or not self._matters(self.runs - self._n)
+        n, k, _ = self._points
+        (at,) = np.nonzero((n == self._n) & (k == self.passes))
+        if at.size == 0:
+            return False
+        plan = self._points, self.min_pass, at[0], self.confidence_level
+        self.low, self.high = stopped_interval(*plan)
+        return True
+
+    @property
+    def verdict(self):
+        """What the interval shows."""
+        if self.low >= self.min_pass:
+            return "pass"
+        return "fail" if self.high < self.min_pass else "undecided"
 
     @property
     def passed(self):
@@ -48,37 +59,13 @@ class Runs:
     def _n(self):
         return self.passes + self.fails
 
-    def _ends(self, passes, fails):
-        return confidence_sequence([0.0, 1.0], [fails, passes], self.confidence_level)
-
-    def _matters(self, more):
-        """Whether so many more runs can change what becomes of the test."""
-        if self.undecided == "fail":
-            return self._ends(self.passes + more, self.fails)[0] > self.min_pass
-        return self._ends(self.passes, self.fails + more)[1] < self.min_pass
-
-    def _check_plan(self):
-        """Refuse fewer runs than the verdict needs that differs from `undecided`."""
-        if self._matters(self.runs):
-            return
-        needed = 1 + bisect(range(1, _MOST), False, key=self._matters)
-        never, other, remedy = {
-            "fail": ("passes", "pass", "fail only what is shown to be below"),
-            "pass": ("fails", "fail", "pass only what is shown to be above"),
-        }[self.undecided]
-        raise ValueError(
-            f"runs={self.runs} is too few: if every run {never}, {needed:,} runs show that the "
-            f"probability to pass is {'above' if other == 'pass' else 'below'} "
-            f"min_pass={self.min_pass:g}. Give as many, or undecided={other!r} to {remedy}."
-        )
-
     def __str__(self):
         value = self.passes / self._n if self._n else float("nan")
         numbers = value, self.low, self.high
         value, low, high = (number(x, score_form(numbers)) for x in numbers)
         words = (
             f"{self.verdict}: {self.passes:,} of {self._n:,} runs passed, {value} "
-            f"({100 * self.confidence_level:.4g}% interval {low} to {high} at all looks, "
+            f"({100 * self.confidence_level:.4g}% interval {low} to {high}, "
             f"min_pass {self.min_pass:g})"
         )
         if self.verdict != "undecided":
@@ -87,3 +74,19 @@ class Runs:
             cannot = "pass" if self.undecided == "fail" else "fail"
             words += f"; it can no longer {cannot} within {self.runs:,} runs"
         return f"{words}; taken as {self.undecided}"
+
+
+@lru_cache(maxsize=64)
+def _points(runs, min_pass, confidence_level, aim):
+    """Where a test stops; fewer runs than can show anything are refused."""
+    least = least_trials(min_pass, confidence_level, aim)
+    if runs >= least:
+        return stopping_points(runs, min_pass, confidence_level, aim)
+    never, other, remedy = {
+        "above": ("passes", "pass", "fail only what is shown to be below"),
+        "below": ("fails", "fail", "pass only what is shown to be above"),
+    }[aim]
+    raise ValueError(
+        f"runs={runs} is too few: if every run {never}, {least:,} runs show that the probability "
+        f"to pass is {aim} min_pass={min_pass:g}. Give as many, or undecided={other!r} to {remedy}."
+    )

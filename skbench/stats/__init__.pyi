@@ -65,7 +65,10 @@ from skbench.stats.resampling import (
     repeats as repeats,
 )
 from skbench.stats.scales import aggregation as aggregation
-from skbench.stats.sequential import betting as betting
+from skbench.stats.sequential import (
+    betting as betting,
+    truncated_binomial as truncated_binomial,
+)
 from skbench.stats.shrinkage import (
     fab as fab,
     fay_herriot as fay_herriot,

@@ -21,7 +21,7 @@ from sphinx.addnodes import pending_xref
 import skbench
 
 ROOT = Path(__file__).parents[1]
-_setup = configparser.ConfigParser()
+_setup = configparser.ConfigParser(interpolation=None)
 _setup.read(ROOT / "setup.cfg")
 METADATA = _setup["metadata"]
 _addresses = dict(line.split(" = ") for line in METADATA["project_urls"].strip().splitlines())
@@ -34,7 +34,7 @@ VERSIONS = "_static/switcher.json"
 if PUBLISHED:
     VERSIONS = urljoin(PAGES, f"../latest/{VERSIONS}")
 
-_RELEASES = re.compile(r"^## (\d\S*)$", re.MULTILINE)  # not "## 0.1.0 (unreleased)"
+_RELEASES = re.compile(r"^## (\d\S*+)(?! \(unreleased)", re.MULTILINE)
 _END = re.compile(r"(?<=[.?!])(?<!et al\.)\s+")
 
 

@@ -67,7 +67,7 @@ numpydoc_xref_ignore = "all"  # but these
 numpydoc_xref_aliases = {
     words: f":obj:`{words} <{name}>`"
     for name in [
-        *(f"skbench.{name}" for name in skbench.__all__),
+        *(f"skbench.{name}" for name in skbench.__all__ if name[0].isupper()),
         "matplotlib.axes.Axes",
         "matplotlib.figure.Figure",
         "numpy.random.Generator",

@@ -23,9 +23,10 @@ import skbench
 ROOT = Path(__file__).parents[1]
 _setup = configparser.ConfigParser(interpolation=None)
 _setup.read(ROOT / "setup.cfg")
-METADATA = _setup["metadata"]
-_addresses = dict(line.split(" = ") for line in METADATA["project_urls"].strip().splitlines())
-REPOSITORY = METADATA["url"]
+REPOSITORY = _setup["metadata"]["url"]
+_addresses = dict(
+    line.split(" = ") for line in _setup["metadata"]["project_urls"].strip().splitlines()
+)
 PUBLISHED = "READTHEDOCS_CANONICAL_URL" in os.environ
 PAGES = os.environ.get("READTHEDOCS_CANONICAL_URL", _addresses["Documentation"] + "/latest/")
 COMMIT = os.environ.get("READTHEDOCS_GIT_COMMIT_HASH", "main")
@@ -42,8 +43,12 @@ def versions(current):
     """What the switcher offers: the releases of the changelog, and what is in work."""
     releases = _RELEASES.findall((ROOT / "CHANGELOG.md").read_text())
     found = [
-        {"version": release, "url": urljoin(PAGES, f"../v{release}/"), "preferred": first}
-        for release, first in zip(releases, [True] + [False] * len(releases), strict=False)
+        {
+            "version": release,
+            "url": urljoin(PAGES, f"../v{release}/"),
+            "preferred": release == releases[0],
+        }
+        for release in releases
     ]
     if current not in releases:
         latest = {"name": f"{current} (latest)", "version": current}

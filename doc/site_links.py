@@ -1,8 +1,8 @@
 """Where the pages, the source and earlier versions are: everything from setup.cfg.
 
 The pages are served below the documentation address, one folder for each version:
-``latest/`` of the main branch, ``v0.1.0/`` and so on. Read the Docs names its own address and
-the commit it builds.
+``latest/`` of the main branch, ``v1.2.3/`` of release 1.2.3. Read the Docs names its own address
+and the commit it builds.
 """
 
 import configparser

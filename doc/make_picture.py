@@ -1,10 +1,17 @@
-"""Draw the picture of the README: `python doc/make_picture.py`.
+"""Draw the pictures that are stored: `python doc/make_picture.py`.
 
-That of the report on the first page is a screenshot (doc/check_site.py) of ``skbench report`` on
-this sample, with ``--features corruption,severity``.
+The second one, a page of ``skbench report``, needs playwright and Chromium.
 """
 
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+
+from check_site import ARGUMENTS
+from PIL import Image
+from playwright.sync_api import sync_playwright
 
 from skbench import (
     DirectEstimator,
@@ -15,19 +22,40 @@ from skbench import (
     summarize_items,
 )
 
-PICTURE = Path(__file__).parent / "_static" / "shrinkage.png"
+FOLDER = Path(__file__).parent / "_static"
 
 
-def main():
-    data = load_digits_c()
-    items = sample_items(data.items, 10, random_state=0)
+def shrinkage(data, items):
     g = summarize_items(items, ["model", "topic"], features=data.features)
     direct = DirectEstimator().fit(**g.fit_args).estimate()
     mixed = MixedModel().fit(**g.fit_args).estimate()
     truth = data.truth.loc[g.labels]
     display = ShrinkageDisplay.from_estimates(direct, mixed, n=g.n, truth=truth, max_rows=14)
     display.plot(xlabel="accuracy")
-    display.figure_.savefig(PICTURE, dpi=90, bbox_inches="tight")
+    display.figure_.savefig(FOLDER / "shrinkage.png", dpi=90, bbox_inches="tight")
+
+
+def report(data, items):
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        items.to_csv(f"{folder}/digits.csv", index=False)
+        command = "-m skbench report digits.csv --features corruption,severity --html page.html"
+        subprocess.run([sys.executable, *command.split()], cwd=folder, check=True)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=ARGUMENTS
+        )
+        page = browser.new_page(viewport={"width": 1000, "height": 985})
+        page.goto(f"file://{folder}/page.html")
+        page.screenshot(path=f"{folder}/page.png")
+        browser.close()
+        # Few colours are there: a palette takes a third of the bytes.
+        Image.open(f"{folder}/page.png").quantize(64).save(FOLDER / "report.png", optimize=True)
+
+
+def main():
+    data = load_digits_c()
+    items = sample_items(data.items, 10, random_state=0)
+    shrinkage(data, items)
+    report(data, items)
 
 
 if __name__ == "__main__":

@@ -57,9 +57,9 @@ eb.to_frame().to_csv(folder / "estimates.csv")
 # %%
 
 one_model = [label for label in summary.labels if label[0] == "model-0"]
-display = ForestDisplay.from_estimates({"direct": direct, "EB": eb}, labels=one_model, sort_by="EB")
+forest = ForestDisplay.from_estimates({"direct": direct, "EB": eb}, labels=one_model, sort_by="EB")
 picture = sys.argv[1] if len(sys.argv) > 1 else folder / "forest.png"
-display.plot(xlabel="accuracy").figure_.savefig(picture, dpi=150)
+forest.plot(xlabel="accuracy").figure_.savefig(picture, dpi=150)
 print(f"written: {sorted(path.name for path in folder.iterdir())}")
 
 # %%

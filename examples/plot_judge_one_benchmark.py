@@ -94,7 +94,7 @@ naive = Estimate(
     "the judge alone",
     "none",
 )
-display = ForestDisplay.from_estimates({"the judge alone": naive, **estimates}, truth=[truth])
-display.plot(xlabel="share of right answers")
+forest = ForestDisplay.from_estimates({"the judge alone": naive, **estimates}, truth=[truth])
+forest.plot(xlabel="share of right answers")
 if len(sys.argv) > 1:
-    display.figure_.savefig(sys.argv[1], dpi=150)
+    forest.figure_.savefig(sys.argv[1], dpi=150)

@@ -27,6 +27,8 @@ _PLAIN |= {
     "Mapping": "mapping",
     "Sequence": "sequence",
 }
+# Of numpy before 2.5 a union, whose parts join other unions; then one name.
+_ARRAY_LIKE = set(typing.get_args(ArrayLike)) or {ArrayLike}
 _LONGEST = 80  # of a value that an error shows
 _SCALAR = (str, bytes, numbers.Number, np.generic, datetime.date, datetime.time, datetime.timedelta)
 
@@ -168,7 +170,7 @@ def rules_for(hint):
     """What a type allows, none if anything."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, UnionType):
-        if set(typing.get_args(ArrayLike)) <= set(args):
+        if _ARRAY_LIKE <= set(args):
             return []
         rules = [rules_for(arg) for arg in args]
         return [rule for part in rules for rule in part] if all(rules) else []
@@ -195,7 +197,7 @@ def rules_for(hint):
         return [Rule(lambda value: isinstance(value, bool | np.bool_), "True or False")]
     if hint is str:
         return [Rule(lambda value: isinstance(value, str) and value, "a non-empty string")]
-    if hint in (Any, object):
+    if hint in (Any, object, ArrayLike):
         return []
     return [_class_rule(origin or hint)]
 

@@ -1,7 +1,9 @@
-"""How containers look: as text, in notebooks, and their tables at 80 columns."""
+"""How results look: as text, in notebooks, and their tables at 80 columns."""
 
 from html import escape
+from itertools import groupby
 from textwrap import fill
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,17 +40,47 @@ def _words(frame):
     return {name: ", ".join(words) for name, words in found.items()} if all(isword) else {}
 
 
-def shown(frame):
-    """The first rows of a table, rounded, and how many more there are."""
-    text = frame.head(_ROWS_SHOWN).to_string(float_format=_rounded)
-    return "\n".join([text, *_more(frame)])
+class PrintedTable(NamedTuple):
+    """A table to print: significant digits, and how many rows at most (None: all)."""
+
+    frame: pd.DataFrame
+    digits: int = 4
+    most: int | None = 20
+
+    def printed(self, to):
+        form = f".{self.digits}g"
+        return to(self.frame, max_rows=self.most, float_format=lambda x: format(x, form))
 
 
-def shown_as_html(head, frame):
-    """The same for notebooks: escaped, and without colors, which light and dark pages have."""
-    table = frame.head(_ROWS_SHOWN).to_html(float_format=_rounded, border=0)
-    lines = [f"<p>{escape(head)}</p>", table, *(f"<p>{line}</p>" for line in _more(frame))]
-    return f"<div>{''.join(lines)}</div>"
+def first_rows(frame):
+    """The first rows of a table, and how many more there are."""
+    more = len(frame) - _ROWS_SHOWN
+    return [PrintedTable(frame.head(_ROWS_SHOWN)), *([f"... and {more} more"] if more > 0 else [])]
+
+
+class Printed:
+    """A result that is printed as what `_printed` lists: sentences and `PrintedTable`s."""
+
+    def __repr__(self):
+        return "\n".join(
+            part if isinstance(part, str) else part.printed(pd.DataFrame.to_string)
+            for part in self._printed()
+        )
+
+    def _repr_html_(self):
+        """Escaped, never typeset as math, and in the colors of the page, light or dark."""
+        lines = []
+        with pd.option_context("display.max_colwidth", None):
+            for kind, parts in groupby(self._printed(), type):
+                if kind is PrintedTable:
+                    lines += [part.printed(_to_html) for part in parts]
+                else:
+                    lines.append(f"<p>{'<br>'.join(map(escape, parts))}</p>")
+        return f'<div class="tex2jax_ignore mathjax_ignore">{"".join(lines)}</div>'
+
+
+def _to_html(frame, **options):
+    return pd.DataFrame.to_html(frame, border=0, **options)
 
 
 def records(frame):
@@ -67,8 +99,3 @@ def known_or_none(value):
 
 def _rounded(x):
     return f"{x:.4g}"
-
-
-def _more(frame):
-    more = len(frame) - _ROWS_SHOWN
-    return [f"... and {more} more"] if more > 0 else []

@@ -1,4 +1,4 @@
-"""How far long loops are, for whoever wants to know."""
+"""How far long loops are, for bars of progress."""
 
 import itertools
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ _LISTENER = ContextVar("listener", default=None)
 
 
 @contextmanager
-def told_to(listener):
+def listening(listener):
     """Call ``listener(done, total, what)`` from the loops inside the block; total may be None."""
     token = _LISTENER.set(listener)
     try:

@@ -87,7 +87,8 @@ RandomState: TypeAlias = Whole | np.random.Generator | np.random.RandomState | N
 Rows: TypeAlias = IntoFrame
 Table: TypeAlias = ArrayLike | IntoFrame
 Path: TypeAlias = str | PathLike[str]
-Paths: TypeAlias = Path | Sequence[Path]
+# Files and folders of results, or what lm_eval.simple_evaluate returned.
+Results: TypeAlias = Path | Mapping[str, Any]
 Text: TypeAlias = Annotated[str, "which may be empty"]
 Names: TypeAlias = str | Sequence[str]
 Label: TypeAlias = str | float  # the name of a model, which may be a number

@@ -20,7 +20,7 @@ from skbench._checks import (
     floats,
     require_columns,
 )
-from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
+from skbench._printed import NUMBERS, EstimateTable, Printed, first_rows
 from skbench._types import Bounds, Count, Labels, Level, checked
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.intervals.moderated import VarianceNoise
@@ -59,7 +59,7 @@ class _OwnFrame:
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Sampling:
+class Sampling(Printed):
     """How the numbers of a summary came about: all that is not one number per group.
 
     Parameters
@@ -184,7 +184,7 @@ class Sampling:
         plain = self.outcome, bool(self.items_shared), self.variance_noise
         return *plain, self.most_independent, self.bounds
 
-    def __repr__(self):
+    def _printed(self):
         shared = "no items shared"
         if self.items_shared:
             models = self.item_correlation
@@ -196,12 +196,12 @@ class Sampling:
             variances = f"moderated by {noise.borrowed_freedom:.3g} degrees of freedom"
         told = f"Sampling({self.outcome} scores, {shared}, variances {variances}"
         ends = "" if self.bounds is None else ", bounds {:g} and {:g}".format(*self.bounds)
-        return f"{told}{ends})"
+        return [f"{told}{ends})"]
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupSummary:
+class GroupSummary(Printed):
     """What a table of items says about each group, ready for an estimator.
 
     Parameters
@@ -393,27 +393,22 @@ class GroupSummary:
     def __len__(self):
         return len(self.labels)
 
-    def __repr__(self):
-        return f"{self._head()}\n{shown(self.to_frame())}"
-
-    def _repr_html_(self):
-        return shown_as_html(self._head(), self.to_frame())
-
-    def _head(self):
+    def _printed(self):
         shared = (
             "no items shared between models"
             if self.groups is None
             else f"models share items within {pd.unique(self.groups).size} topics"
         )
-        return (
+        head = (
             f"GroupSummary of {len(self)} groups, {int(np.sum(self.n))} items, "
             f"{self.outcome} scores, {shared}"
         )
+        return [head, *first_rows(self.to_frame())]
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Draws:
+class Draws(Printed):
     """Random draws of several quantities, from a bootstrap or a posterior.
 
     Parameters
@@ -497,14 +492,14 @@ class Draws:
             guarantee="posterior" if self.kind == "posterior" else "model",
         )
 
-    def __repr__(self):
+    def _printed(self):
         axes = " x ".join(str(len(label)) for label in self.labels)
-        return f"Draws({self.kind}: {len(self.values)} draws of {axes} quantities)"
+        return [f"Draws({self.kind}: {len(self.values)} draws of {axes} quantities)"]
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Printed):
     """Estimates with intervals, and what the intervals promise.
 
     Parameters
@@ -672,18 +667,13 @@ class Estimate:
             guarantee="model",
         )
 
-    def __repr__(self):
-        return f"{self._head()}\n{shown(self.to_frame()[list(NUMBERS)])}"
-
-    def _repr_html_(self):
-        return shown_as_html(self._head(), self.to_frame()[list(NUMBERS)])
-
-    def _head(self):
+    def _printed(self):
         head = (
             f"Estimate of {len(self)} groups by {self.method}; "
             f"{100 * self.confidence_level:g}% intervals, guarantee: {self.guarantee}"
         )
-        return head if self.sample_size_ratio is None else f"{head}; {self.sample_size_ratio}"
+        ratio = "" if self.sample_size_ratio is None else f"; {self.sample_size_ratio}"
+        return [f"{head}{ratio}", *first_rows(self.to_frame()[list(NUMBERS)])]
 
 
 def _set(frozen, name, value):

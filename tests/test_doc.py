@@ -23,10 +23,12 @@ SLOW_PAGES = (
     *("structured_regression", "studies", "which_estimator"),
 )
 SLOW = {DOC / "user_guide" / f"{name}.rst" for name in SLOW_PAGES}
+# They use other programs, and run in tests/integrations.
+OTHERS = {DOC / "user_guide" / f"{name}.rst" for name in ("trackers",)}
 GUIDE = [
     pytest.param(page, marks=pytest.mark.slow if page in SLOW else ())
     for page in PAGES
-    if ">>>" in page.read_text()
+    if ">>>" in page.read_text() and page not in OTHERS
 ]
 API = sorted((DOC / "api").glob("*.rst"))
 ROOMS = [name for name in skbench.__all__ if inspect.ismodule(getattr(skbench, name))]

@@ -52,3 +52,18 @@ def test_example_runs(path, tmp_path):
     assert process.stdout.strip()
     assert [str(p) for p in folder.iterdir()] == picture
     assert all(Path(name).stat().st_size > 0 for name in picture)
+
+
+def test_notebooks_are_made_from_the_examples(monkeypatch):
+    pytest.importorskip("sphinx_gallery")
+    monkeypatch.syspath_prepend(ROOT / "doc")
+    import make_notebooks
+
+    folder = ROOT / "examples" / "notebooks"
+    assert {path.stem for path in folder.iterdir()} == set(make_notebooks.NAMES)
+    page = (ROOT / "doc" / "examples.rst").read_text()
+    for name in make_notebooks.NAMES:
+        text = (folder / f"{name}.ipynb").read_text(encoding="utf-8")
+        assert text == make_notebooks.notebook(name), "python doc/make_notebooks.py"
+        assert "sys." not in text and '"outputs": []' in text
+        assert f"<../examples/notebooks/{name}.ipynb>" in page

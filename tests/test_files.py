@@ -3,7 +3,6 @@
 import itertools
 import os
 import random
-import resource
 import signal
 import stat
 import sys
@@ -23,6 +22,8 @@ from skbench import ItemBank, SequentialMean
 from skbench._files import append_whole, whole_file, write_whole
 from skbench.report import page
 from skbench.report.cli import main
+
+resource = pytest.importorskip("resource", reason="Windows has no limits of resources, no fork.")
 
 
 def bank(n_models):

@@ -12,6 +12,7 @@ PACKAGE = Path(skbench.__file__).parent
 FLOOR = {
     "_checks": 0,
     "_columns": 1,
+    "_documented": 0,
     "_files": 0,
     "_jobs": 0,
     "_lazy": 0,

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from skbench._checks import check_option
+from skbench._printed import Printed
 from skbench._random import as_generator, seeded
 from skbench._types import AtLeastTwo, Count, Jobs, Level, Names, RandomState, Rows, checked
 from skbench.assessment._candidate import Candidate, estimators_of_groups, told
@@ -19,7 +20,7 @@ from skbench.containers import Estimate, GroupSummary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EstimatorComparison:
+class EstimatorComparison(Printed):
     """Which estimator to use, how sure that is, and its estimates.
 
     Parameters
@@ -68,11 +69,11 @@ class EstimatorComparison:
         table = self.risk.to_frame()
         return table.assign(chosen=table.index == self.choice)
 
-    def __repr__(self):
+    def _printed(self):
         words = f"Use {self.choice!r}."
         if self.choice != self.best:
             words += f" {self.best!r} has a smaller estimated risk, but too uncertain a one."
-        return f"{words}\n{self.risk!r}"
+        return [words, *self.risk._printed()]
 
 
 @checked

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from skbench._printed import Printed, PrintedTable
 from skbench._types import Level, NonNegative, checked
 from skbench.stats.shrinkage import sample_size
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RiskComparison:
+class RiskComparison(Printed):
     """Estimated mean squared errors of several estimators, and of their differences.
 
     Made by `estimated_risk` and `leave_out_covariates`.
@@ -163,7 +164,7 @@ class RiskComparison:
             index=self.losses.columns.rename("estimator"),
         )
 
-    def __repr__(self):
+    def _printed(self):
         n_topics = pd.unique(self.topics).size
         topics = f" in {n_topics} topics" if n_topics < len(self.losses) else ""
         head = (
@@ -172,5 +173,4 @@ class RiskComparison:
             f"differences to {self.reference!r}"
         )
         failures = [f"{name} failed: {error}" for name, error in self.errors.items()]
-        table = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}")
-        return "\n".join([head, table, *failures])
+        return [head, PrintedTable(self.to_frame(), most=None), *failures]

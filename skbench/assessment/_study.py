@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_memory
 
 from skbench._checks import listed, names_of
 from skbench._jobs import results
+from skbench._printed import Printed, PrintedTable
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import (
@@ -36,7 +37,7 @@ from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, rememb
 
 
 @checked
-class RepeatedSamplingStudy:
+class RepeatedSamplingStudy(Printed):
     """Judge estimators on full results: sample few items, compare with all of them.
 
     Parameters
@@ -253,6 +254,17 @@ class RepeatedSamplingStudy:
         if not hasattr(self, "results_"):
             raise NotFittedError("There are no results yet. Call run(items, ...) first.")
         return _summary.summary(self.results_, by, baseline, self.failures_)
+
+    def _printed(self):
+        if not hasattr(self, "results_"):
+            return ["RepeatedSamplingStudy that has not run"]
+        names = list(self.results_["estimator"].unique())
+        baseline = "direct" if "direct" in names else names[0]
+        head = (
+            f"RepeatedSamplingStudy of {len(names)} estimators on {len(self.truth_)} groups, "
+            f"{self.n_repeats} repetitions; errors and widths are relative to {baseline!r}"
+        )
+        return [head, PrintedTable(self.summary(baseline=baseline), digits=3)]
 
     def _repetitions(self, trial, memory):
         """Results and notes of all repetitions, those in memory without computing them again."""

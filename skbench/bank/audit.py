@@ -9,6 +9,7 @@ import pandas as pd
 
 from skbench._checks import listed, require_columns
 from skbench._numbers import number
+from skbench._printed import Printed
 from skbench._types import Level, Names, OpenShare, Rows, checked
 from skbench.containers import Estimate
 from skbench.items.rows import CHANCE, as_frame, collected, joined, with_item_key
@@ -21,7 +22,7 @@ _FAMILIES = 0.5  # independent models that all are worth, of all
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ItemAudit:
+class ItemAudit(Printed):
     """Difficulty and discrimination of items, and what is wrong with them.
 
     Attributes
@@ -114,8 +115,8 @@ class ItemAudit:
             )
         return words
 
-    def __repr__(self):
-        return "\n".join(self.sentences())
+    def _printed(self):
+        return self.sentences()
 
 
 def _largest_by_chance(n_models):

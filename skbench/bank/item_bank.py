@@ -13,6 +13,7 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import names_of, plain
+from skbench._documented import Documented
 from skbench._random import as_generator
 from skbench._types import Bounds, Count, Label, Names, Path, RandomState, Rows, Whole, checked
 from skbench._warnings import warn
@@ -28,7 +29,7 @@ _LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve s
 
 
 @checked
-class ItemBank(BaseEstimator):
+class ItemBank(Documented, BaseEstimator):
     """What earlier models' answers say about the items of a benchmark.
 
     Parameters

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_bank
+from skbench._printed import Printed, PrintedTable
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Bank, Count, Level, Positive, RandomState, checked
@@ -36,6 +37,12 @@ class ItemsNeeded(NamedTuple):
     n_items: int
     n_per_topic: float
     half_widths: pd.DataFrame
+
+    def _printed(self):
+        number = f"{self.n_items} items, {self.n_per_topic:.3g} per topic"
+        return [f"Items needed: {number}; median half widths:", PrintedTable(self.half_widths)]
+
+    __repr__, _repr_html_ = Printed.__repr__, Printed._repr_html_
 
 
 @checked

@@ -18,6 +18,7 @@ from skbench._checks import (
     check_within,
     plain,
 )
+from skbench._documented import Documented
 from skbench._random import as_generator
 from skbench._types import Bank, Bounds, Count, Level, Names, RandomState, Rows, checked
 from skbench._warnings import warn
@@ -39,7 +40,7 @@ def _places(codes, n):
 
 
 @checked
-class UnitLevelModel(BaseEstimator):
+class UnitLevelModel(Documented, BaseEstimator):
     """New models' scores on all items of a benchmark, from a few items and earlier answers.
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._numbers import number, score_form
+from skbench._printed import Printed, PrintedTable
 from skbench.containers import Estimate
 from skbench.stats.intervals.moments import divided
 
@@ -33,7 +34,7 @@ class Later:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelComparison:
+class ModelComparison(Printed):
     """Differences of pairs of models, one row per pair (and group).
 
     Attributes
@@ -132,16 +133,15 @@ class ModelComparison:
     def __len__(self):
         return len(self.estimate)
 
-    def __repr__(self):
+    def _printed(self):
         if len(self) == 1:
-            return "\n".join([*self.sentences(), *self.remarks])
+            return [*self.sentences(), *self.remarks]
         head = (
             f"{len(self)} comparisons: {self.estimate.method}, "
             f"{100 * self.estimate.confidence_level:.4g}% intervals, p by {self.test}"
         )
         table = self.to_frame().drop(columns=["variance_reduction", "df"])
-        text = table.to_string(float_format=lambda x: f"{x:.3g}", max_rows=20)
-        return "\n".join([head, text, *self.remarks])
+        return [head, PrintedTable(table, digits=3), *self.remarks]
 
 
 def _on_pairing(row, unpaired):

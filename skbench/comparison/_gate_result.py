@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._numbers import number, score_form
-from skbench._printed import records
+from skbench._printed import Printed, records
 from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.comparison.extreme_groups import Extremes, likely_in_words
 from skbench.stats.ranking import noninferiority
@@ -23,7 +23,7 @@ _ADJUSTED = "After adjustment for the number of topics"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GateResult:
+class GateResult(Printed):
     """Verdict of a gate, and its power.
 
     Attributes
@@ -249,8 +249,8 @@ class GateResult:
         told = [text for text in others if not text.startswith(self.verdict.upper())]
         return "\n".join([*lines, *(f"- {text}" for text in told), ""])
 
-    def __repr__(self):
-        return "\n".join(self.sentences())
+    def _printed(self):
+        return self.sentences()
 
 
 def _text(label):

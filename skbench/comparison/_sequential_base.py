@@ -13,6 +13,7 @@ from skbench._checks import check_same_index, check_within, floats
 from skbench._files import write_whole
 from skbench._numbers import number, score_form
 from skbench._parameters import check_stored
+from skbench._printed import Printed
 from skbench._types import Path, checked
 from skbench._warnings import warn
 from skbench.comparison._sequential_items import (
@@ -29,8 +30,8 @@ _FEWEST = 10  # items before anything is called futile
 _ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
 
 
-@dataclass(frozen=True)
-class SequentialResult:
+@dataclass(frozen=True, repr=False)
+class SequentialResult(Printed):
     """The result after a batch.
 
     Attributes
@@ -67,7 +68,7 @@ class SequentialResult:
         """The result as one row."""
         return pd.DataFrame([asdict(self)])
 
-    def __str__(self):
+    def _printed(self):
         numbers = self.value, self.low, self.high
         value, low, high = (number(x, score_form(numbers)) for x in numbers)
         words = (
@@ -75,13 +76,13 @@ class SequentialResult:
             f"{100 * self.confidence_level:.4g}% interval {low} to {high} at all looks"
         )
         if math.isnan(self.chance):
-            return words
+            return [words]
         futile = "; futile: it will hardly be decided" if self.futile else ""
-        return f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"
+        return [f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"]
 
 
 @checked
-class Sequential:
+class Sequential(Printed):
     """Items that were counted, their scores by value, and the narrowest ends so far."""
 
     def _start(self):
@@ -240,5 +241,5 @@ class Sequential:
         found._ends, found._verdict = tuple(state["ends"]), state["verdict"]
         return found
 
-    def __repr__(self):
-        return f"{type(self).__name__}: {self.result}"
+    def _printed(self):
+        return [f"{type(self).__name__}: {self.result}"]

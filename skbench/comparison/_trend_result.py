@@ -9,6 +9,7 @@ import pandas as pd
 
 from skbench._checks import listed, plain
 from skbench._numbers import number, score_form, slope_form
+from skbench._printed import Printed
 from skbench.comparison._comparison import p_in_words
 from skbench.containers import Estimate
 
@@ -16,7 +17,7 @@ _MOST_TOLD = 5  # topics in a sentence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trend:
+class Trend(Printed):
     """How scores change over versions.
 
     Attributes
@@ -126,8 +127,8 @@ class Trend:
     def __len__(self):
         return len(self.scores)
 
-    def __repr__(self):
-        return "\n".join([*self.sentences(), *self.remarks])
+    def _printed(self):
+        return [*self.sentences(), *self.remarks]
 
 
 def verdicts(low, high, p_value):

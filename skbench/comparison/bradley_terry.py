@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skbench import _checks
+from skbench._documented import Documented
 from skbench._types import Level, Names, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison import _votes
@@ -31,7 +32,7 @@ _STANDINGS = {np.inf: "never beaten", -np.inf: "never better"}
 
 
 @checked
-class BradleyTerry(ClassifierMixin, BaseEstimator):
+class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     """Bradley-Terry ratings of models from votes between two of them.
 
     Parameters

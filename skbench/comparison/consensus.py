@@ -9,6 +9,7 @@ import pandas as pd
 
 from skbench._checks import check_same_index, floats, plain, refuse_repeats
 from skbench._columns import as_pandas
+from skbench._printed import Printed
 from skbench._types import Table
 from skbench._warnings import warn
 from skbench.stats.ranking import kemeny
@@ -16,8 +17,8 @@ from skbench.stats.ranking import kemeny
 _HEURISTIC = "Borda with local moves"
 
 
-@dataclass(frozen=True, eq=False)
-class KemenyOrder:
+@dataclass(frozen=True, eq=False, repr=False)
+class KemenyOrder(Printed):
     """A consensus order of the models, and its distance from the tasks.
 
     Attributes
@@ -34,6 +35,11 @@ class KemenyOrder:
     order: pd.Index
     cost: int
     method: str
+
+    def _printed(self):
+        head = f"Kemeny order of {len(self.order)} models ({self.method})"
+        names = ", ".join(map(str, self.order))
+        return [f"{head}: {names}; disagreements with the tasks: {self.cost}"]
 
 
 def kemeny_order(scores: Table) -> KemenyOrder:

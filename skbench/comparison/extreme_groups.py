@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_by, plain, require_columns
+from skbench._printed import NUMBERS, Printed, PrintedTable
 from skbench._types import Level, Names, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
@@ -19,7 +20,7 @@ _MOST_LIKELY = 3  # candidates for the worst group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Extremes:
+class Extremes(Printed):
     """The worst and the best group, with intervals.
 
     Attributes
@@ -39,8 +40,10 @@ class Extremes:
         """A pandas table: value, low, high, standard_error, method, guarantee."""
         return self.estimate.to_frame()
 
-    def __repr__(self):
-        return repr(self.to_frame().iloc[:, :4])
+    def _printed(self):
+        e = self.estimate
+        words = f"{e.method}; {100 * e.confidence_level:g}% intervals, guarantee: {e.guarantee}"
+        return [f"Extremes by {words}", PrintedTable(self.to_frame()[list(NUMBERS)])]
 
 
 @checked

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, names_of, plain
+from skbench._printed import Printed, PrintedTable
 from skbench._types import Bank, Level, Names, OpenBounds, Population, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison._comparison import Later, ModelComparison
@@ -39,7 +40,7 @@ NO_BLANKS = pd.DataFrame(columns=["blank", "low", "high"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard:
+class Leaderboard(Printed):
     """Models from best to worst, with the uncertainty of that order.
 
     Attributes
@@ -90,7 +91,7 @@ class Leaderboard:
     def __len__(self):
         return len(self.estimate)
 
-    def __repr__(self):
+    def _printed(self):
         level = f"{100 * self.estimate.confidence_level:g}%"
         best = listed(self.rank_sets.best(), most=3, show=repr)
         head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
@@ -99,8 +100,7 @@ class Leaderboard:
         if not all(len(letters) == len(set(letters)) > 0 for letters in self.ties):
             frame = frame.drop(columns="ties")
             ties = ["More than 26 groups of models cannot be told apart, too many for letters."]
-        text = frame.to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
-        return "\n".join([f"{head}; may be the best: {best}", text, *ties, *self.remarks])
+        return [f"{head}; may be the best: {best}", PrintedTable(frame), *ties, *self.remarks]
 
 
 @checked

@@ -18,6 +18,7 @@ from skbench._checks import (
     n_rows,
     refuse_repeats,
 )
+from skbench._printed import Printed, PrintedTable
 from skbench._random import as_generator
 from skbench._types import Count, Level, RandomState, checked
 from skbench._warnings import warn
@@ -30,7 +31,7 @@ MOST_GROUPS = 1_000  # of ties that get letters; hundreds of models on few items
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankConfidenceSets:
+class RankConfidenceSets(Printed):
     """Ranks that each model may truly have.
 
     Attributes
@@ -88,10 +89,11 @@ class RankConfidenceSets:
     def __len__(self):
         return len(self.labels)
 
-    def __repr__(self):
-        head = f"{100 * self.confidence_level:g}% {self.kind} rank confidence sets"
+    def _printed(self):
+        kind = f"{100 * self.confidence_level:g}% {self.kind} rank confidence sets"
         best = ", ".join(map(str, self.best()))
-        return f"{head} of {len(self)} models; may be the best: {best}\n{self.to_frame()}"
+        head = f"{kind} of {len(self)} models; may be the best: {best}"
+        return [head, PrintedTable(self.to_frame())]
 
 
 @checked

@@ -10,6 +10,7 @@ import pandas as pd
 
 from skbench._checks import listed, names_of, plain
 from skbench._numbers import number, score_form
+from skbench._printed import Printed, PrintedTable
 from skbench._types import Level, Names, OpenBounds, Rows, checked
 from skbench.comparison.costs import cost_table, costs_of
 from skbench.comparison.leaderboards import leaderboard_of
@@ -22,7 +23,7 @@ _MOST_TOLD = 5  # models that a sentence each is about
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tradeoff:
+class Tradeoff(Printed):
     """Scores and costs of models, and who surely is not worth its cost.
 
     Attributes
@@ -108,9 +109,8 @@ class Tradeoff:
     def __len__(self):
         return len(self.score)
 
-    def __repr__(self):
-        text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
-        return "\n".join([*self.sentences(), text, *self.remarks])
+    def _printed(self):
+        return [*self.sentences(), PrintedTable(self.to_frame()), *self.remarks]
 
 
 @checked

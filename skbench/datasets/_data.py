@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from skbench._printed import Printed
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ItemData:
+class ItemData(Printed):
     """Item rows together with the truth about every group.
 
     Not a `sklearn.utils.Bunch`: that is a dict, whose method `items` would hide
@@ -37,12 +39,12 @@ class ItemData:
     features: pd.DataFrame
     DESCR: str
 
-    def __repr__(self):
-        title = self.DESCR.splitlines()[0]
-        return (
-            f"ItemData: {title}\n{len(self.items)} rows of items, {len(self.truth)} groups, "
-            f"features of topics: {', '.join(self.features.columns)}"
-        )
+    def _printed(self):
+        return [
+            f"ItemData: {self.DESCR.splitlines()[0]}",
+            f"{len(self.items)} rows of items, {len(self.truth)} groups, "
+            f"features of topics: {', '.join(self.features.columns)}",
+        ]
 
 
 def counts_of(values, name, unit, names, minimum=1):

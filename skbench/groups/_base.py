@@ -22,6 +22,7 @@ from skbench._checks import (
     check_weights,
 )
 from skbench._columns import as_pandas
+from skbench._documented import Documented
 from skbench._population import check_population, finite_population
 from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
@@ -52,7 +53,7 @@ class Bounds(NamedTuple):
 
 
 @checked
-class GroupEstimator(RegressorMixin, BaseEstimator):
+class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
     """Base of the estimators: checks the input, keeps it, labels the output.
 
     A subclass has `_fit(X, groups)`, which may read `z_`, `sigma2_` and `n_`;

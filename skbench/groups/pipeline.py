@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_labels, check_same_index
 from skbench._columns import as_pandas
+from skbench._documented import Documented
 from skbench._population import check_population
 from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
@@ -21,7 +22,7 @@ from skbench.groups._assumptions import warn_of_unsaid_topics
 
 
 @checked
-class IntervalPipeline(Pipeline):
+class IntervalPipeline(Documented, Pipeline):
     """A scikit-learn Pipeline whose last step estimates groups with intervals.
 
     `sklearn.pipeline.Pipeline` forwards ``fit_predict`` and ``predict`` but drops

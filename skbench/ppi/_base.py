@@ -18,6 +18,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbench._checks import check_same_index
+from skbench._documented import Documented
 from skbench._types import Level, Positive, Table, checked
 from skbench.containers import Estimate
 from skbench.items.ranges import bounds_of
@@ -69,7 +70,7 @@ def difference_result(
 
 
 @checked
-class PPIEstimator(BaseEstimator):
+class PPIEstimator(Documented, BaseEstimator):
     """Base of the prediction-powered estimators: checks, stores, labels the output."""
 
     _numeric_autorater = True
@@ -221,9 +222,8 @@ class PPIEstimator(BaseEstimator):
         Returns
         -------
         float
-            Number of labels (rows, of clusters like the present ones); inf where the
-            unlabeled rows alone leave a wider interval, nan where the present
-            standard error is not known.
+            Number of labels (rows, of clusters like the present ones); inf where the unlabeled
+            rows alone leave a wider interval, nan where the present standard error is not known.
 
         Raises
         ------
@@ -386,8 +386,8 @@ def score_bounds(data, bounds=None):
 
 def equal_power(data, n_cells):
     """Power of autoraters that is not tuned: of their mean, in every cell."""
-    n_autoraters = data.autorater.shape[1]
-    return np.full((n_cells, n_autoraters), 1 / max(n_autoraters, 1))
+    shape = n_cells, data.autorater.shape[1]
+    return np.full(shape, 1 / max(shape[1], 1))
 
 
 def refuse_dependent_rows(data, name):

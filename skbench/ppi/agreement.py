@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import names_of
+from skbench._printed import Printed, PrintedTable
 from skbench._random import as_generator
 from skbench._types import Level, Names, RandomState, Rows, checked
 from skbench.ppi import _figures, _labels, _versions
@@ -20,7 +21,7 @@ from skbench.stats.clusters import agreement
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeAgreement:
+class JudgeAgreement(Printed):
     """What is known of judges from the rows that people labeled.
 
     Attributes
@@ -107,9 +108,9 @@ class JudgeAgreement:
             words += _versions.noise_in_words(judge, self.noise)
         return words
 
-    def __repr__(self):
-        text = [self.table.to_string(float_format=lambda x: f"{x:.3g}")] if self.n_labels else []
-        return "\n".join([*text, *self.sentences()])
+    def _printed(self):
+        table = [PrintedTable(self.table, digits=3, most=None)] if self.n_labels else []
+        return [*table, *self.sentences()]
 
 
 @checked

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_same_index
+from skbench._documented import Documented
 from skbench._types import Estimator, Level, RandomState, Table, checked
 from skbench.containers import Estimate, GroupSummary, Sampling
 from skbench.ppi._base import cut, effective_sample_size, score_bounds
@@ -38,7 +39,7 @@ _UNSMOOTHED = {ClassicalMean: {"interval": "wald"}, PPIMean: {"interval": "z"}}
 
 
 @checked
-class GroupedPPI(BaseEstimator):
+class GroupedPPI(Documented, BaseEstimator):
     """Correct an autorater in every group at once, and summarize for shrinkage.
 
     Parameters
@@ -373,8 +374,7 @@ class GroupedPPI(BaseEstimator):
         clash = means.columns.intersection(known.columns)
         if len(clash):
             raise ValueError(
-                f"features has a column {clash[0]!r}, which is the name of an autorater's mean. "
-                "Rename it."
+                f"features has a column {clash[0]!r}, the name of an autorater's mean. Rename it."
             )
         return pd.concat([means, known], axis=1)
 

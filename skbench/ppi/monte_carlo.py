@@ -17,6 +17,7 @@ from skbench._checks import (
     check_option,
     check_same_index,
 )
+from skbench._documented import Documented
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Level, RandomState, checked
 from skbench.containers import Draws, Estimate
@@ -34,7 +35,7 @@ _BATCH_CELLS = 2**22  # rows drawn at once
 
 
 @checked
-class MonteCarloPPI(BaseEstimator):
+class MonteCarloPPI(Documented, BaseEstimator):
     """Posterior of any quantity built from means and proportions of the rows.
 
     Name the means and proportions, say which rows each is learned from, and write the

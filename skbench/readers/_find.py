@@ -8,6 +8,7 @@ from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._json import Complete, beginning, has_an_object_per_line
 from skbench.readers._json_table import object_of_lists
+from skbench.readers._lm_eval import SamplesInMemory
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
 _OTHER = "no results that are known"
@@ -35,6 +36,9 @@ def find(paths, only=None):
     """Format -> files with results, and what was passed over, in words; `only` decides."""
     found, ignored = {}, {}
     for path in paths:
+        if isinstance(path, SamplesInMemory):
+            found.setdefault("lm-eval", []).append(path)
+            continue
         if not path.exists():
             link = " It is a link to a file that is not there." * path.is_symlink()
             raise FileNotFoundError(f"There is no file {str(path)!r}.{link}")

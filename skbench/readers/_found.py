@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from skbench._printed import Printed
+
 
 def topic_columns(named):
     """Columns of rows that hold the topic: one of a file has this name, several keep their own."""
@@ -73,6 +75,13 @@ class ItemRows(NamedTuple):
     def key(self) -> list:
         """Columns of the rows that name an item."""
         return item_key(self.items, self.topics)
+
+    def _printed(self):
+        columns = ", ".join(map(str, self.items.columns))
+        head = f"{len(self.items)} rows of items with the columns {columns}"
+        return [head, *(f"- {note}" for note in self.notes)]
+
+    __repr__, _repr_html_ = Printed.__repr__, Printed._repr_html_
 
     def changed(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> ItemRows:
         """The same with what a function makes of each of its tables."""

@@ -1,8 +1,12 @@
-"""lm-evaluation-harness: samples_*.jsonl beside results_*.json."""
+"""lm-evaluation-harness: samples_*.jsonl beside results_*.json, or both in memory."""
 
+import json
 import math
 import re
 
+import numpy as np
+
+from skbench._checks import listed
 from skbench.readers._answers import Answer, Format, Run
 from skbench.readers._json import document, records
 from skbench.readers.loading import without_suffixes
@@ -21,25 +25,68 @@ _SETTINGS = (
 ).split()
 
 
+class SamplesInMemory:
+    """Samples of one task that `lm_eval.simple_evaluate` returned, in place of a file of them."""
+
+    unit = "task"
+
+    def __init__(self, results, task, run):
+        self.results, self.task, self.run = results, task, f"results {run}"
+        self.name = f"{task} in {self.run}"
+
+    def __str__(self):
+        return self.name
+
+    def records(self):
+        """Samples as the program would write them."""
+        for number, sample in enumerate(self.results["samples"][self.task], start=1):
+            kept = {name: sample[name] for name in sample if name not in ("arguments", "resps")}
+            text = json.dumps(kept | {"target": str(sample.get("target"))}, default=_plain)
+            yield f"sample {number}", json.loads(text)
+
+
+def in_memory(results, run):
+    """All tasks of what `lm_eval.simple_evaluate` returned, in the order of their files."""
+    samples = results.get("samples")
+    if not isinstance(samples, dict) or not samples:
+        keys = f"only {listed(results, most=6)}" if results else "nothing"
+        raise ValueError(
+            f"A mapping must be what lm_eval.simple_evaluate returned, with its samples, but this "
+            f"one holds {keys}. Pass log_samples=True to simple_evaluate."
+        )
+    return [SamplesInMemory(results, task, run) for task in sorted(samples)]
+
+
+def _plain(value):
+    """What the program writes for a value that JSON does not know."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return list(value) if isinstance(value, set) else str(value)
+
+
 def _records(path, bad, notes):
     """Samples; the head has a run for each filter, and the metrics of which less is better."""
-    match = _SAMPLES_NAME.match(path.name)
-    task, time = match.groups() if match else (None, None)
-    results = _results(path.parent, time)
-    task = task or _task_in_old_name(path, results)
+    if isinstance(path, SamplesInMemory):
+        results, task, name, samples = path.results, path.task, path.run, path.records()
+    else:
+        match = _SAMPLES_NAME.match(path.name)
+        task, time = match.groups() if match else (None, None)
+        results = _results(path.parent, time)
+        task = task or _task_in_old_name(path, results)
+        name, samples = "/".join([*path.parent.parts, time or path.name]), records(path, bad)
     model, invented = _model(path, results, notes)
     config = results.get("config") or {}
     run = Run(
         model=model,
         topic=task,
-        name="/".join([*path.parent.parts, time or path.name]),
+        name=name,
         settings=repr([(results | config).get(key) for key in _SETTINGS]),
         invented=invented,
     )
     higher = (results.get("higher_is_better") or {}).get(task) or {}
     head = {"run": run, "runs": {}, "lower": {name for name in higher if not higher[name]}}
     items = set()
-    for number, record in records(path, bad):
+    for number, record in samples:
         items.add(record.get("doc_id"))
         yield number, record, head
     expected = (results.get("n-samples") or {}).get(task)
@@ -108,6 +155,8 @@ def _model(path, results, notes):
         return results["model_name"], not named
     if named:
         return named.group(1), False
+    if isinstance(path, SamplesInMemory):
+        return str((results.get("config") or {}).get("model") or "unnamed"), True
     folder = path.resolve().parent.name
     note = f"no results_*.json with a model's name in {str(path.parent)!r}: model named {folder!r}"
     if note not in notes:

@@ -25,7 +25,8 @@ def logs_items(found, options, bad, notes):
     own, logs = options._replace(topic=topic), []
     for kind, files in found.items():
         logs += _scored(FORMATS[kind], files, own, bad, notes)
-        notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
+        unit = getattr(files[0], "unit", "file") + "s" * (len(files) > 1)
+        notes.insert(0, f"{TITLES[kind]}: {len(files)} {unit}")
     unfinished = [note for note in notes if "did not finish" in note]
     files = [file for several in found.values() for file in several]
     if not logs:

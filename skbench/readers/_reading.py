@@ -10,12 +10,13 @@ from typing import Literal, TypeAlias, Unpack
 import pandas as pd
 
 from skbench._checks import listed
-from skbench._types import Names, Path, Paths, ReadOptions, checked
+from skbench._types import Names, Path, ReadOptions, Results, checked
 from skbench._warnings import warn
 from skbench.items.roles import labels_alike
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import BadLines, ItemRows
+from skbench.readers._lm_eval import in_memory
 from skbench.readers._logs import logs_items
 from skbench.readers._options import Options
 from skbench.readers._tables import tables_items
@@ -27,11 +28,12 @@ Format: TypeAlias = Literal[
     "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench", "opencompass", "mteb", "junit",
     "pytest-json", "table",
 ]  # fmt: skip
+_ONE = (str, os.PathLike, Mapping)
 
 
 @checked
 def read_items(
-    path: Paths,
+    path: Results | Sequence[Results],
     *,
     format: Format | None = None,
     model: str | Mapping[str, str] | None = None,
@@ -58,8 +60,9 @@ def read_items(
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files and folders. Text files may be compressed (.gz, .bz2, .xz).
+    path : str, path-like, mapping, or list of them
+        Files and folders. Text files may be compressed (.gz, .bz2, .xz). A mapping is what
+        ``lm_eval.simple_evaluate`` returned, and gives the rows of the files of that run.
     format : str, default=None
         One of "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo",
         "tau2", "tau-bench", "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench",
@@ -177,14 +180,17 @@ def read_items(
 
 
 def read_with_notes(
-    path: Paths, *, format: Format | None = None, **options: Unpack[ReadOptions]
+    path: Results | Sequence[Results],
+    *,
+    format: Format | None = None,
+    **options: Unpack[ReadOptions],
 ) -> ItemRows:
     """Item rows, and everything that was decided in reading them.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files and folders.
+    path : str, path-like, mapping, or list of them
+        As in `skbench.read_items`.
     format : str, default=None
         As in `skbench.read_items`.
     **options
@@ -217,11 +223,13 @@ def read_with_notes(
     >>> rows.notes[-1]
     '1 of 4 scores are blank: dropped, not counted as wrong'
     """
-    wanted = Options(**options)
-    paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    if "" in paths:
-        raise FileNotFoundError("There is no file ''.")
-    paths = [FilePath(one) for one in paths]
+    wanted, paths = Options(**options), []
+    if path is None:
+        raise TypeError("path is None, which simple_evaluate returns in all processes but one.")
+    for number, one in enumerate([path] if isinstance(path, _ONE) else path, start=1):
+        if one == "":
+            raise FileNotFoundError("There is no file ''.")
+        paths += in_memory(one, number) if isinstance(one, Mapping) else [FilePath(one)]
     found, notes = find(paths, format)
     found = _wanted(found, format, paths, notes)
     if wanted.filter is not None and "lm-eval" not in found:

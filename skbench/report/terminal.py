@@ -187,10 +187,10 @@ def in_one_line():
 @contextmanager
 def working(text):
     """Show how far something is: a bar on a terminal, a line now and then elsewhere."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, force_jupyter=False)
     if not console.is_terminal:
         report = _now_and_then(text)
-        with _progress.told_to(report):
+        with _progress.listening(report):
             yield report
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
@@ -206,7 +206,7 @@ def working(text):
             if done == total:  # what comes next has no length yet
                 bar.tasks[0].total = None
 
-        with _progress.told_to(report):
+        with _progress.listening(report):
             yield report
 
 
@@ -228,7 +228,7 @@ def _now_and_then(text):
 def _stdout():
     """The console of the results, which notes come before."""
     print_notes()
-    return Console()
+    return Console(force_jupyter=False)
 
 
 def print_table(table, narrow):
@@ -258,7 +258,7 @@ def _fitted(table, narrow, console):
 
 def ascii_only():
     """Whether stdout may lack the characters that lines and bars are drawn with."""
-    return Console().options.ascii_only
+    return Console(force_jupyter=False).options.ascii_only
 
 
 def print_prose(text):

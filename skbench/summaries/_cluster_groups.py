@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import names_of
+from skbench._printed import Printed
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Count, Names, RandomState, Rows, Transformer, checked
 from skbench.items.rows import refuse_missing
@@ -20,7 +21,7 @@ _STARTS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ItemClusters:
+class ItemClusters(Printed):
     """Topics that k-means found, and how the number of them was chosen.
 
     Parameters
@@ -47,13 +48,13 @@ class ItemClusters:
     sizes: pd.Series
     silhouette: pd.Series
 
-    def __repr__(self):
+    def _printed(self):
         found = self.silhouette.idxmax()
-        return (
+        return [
             f"{len(self.sizes)} topics of {self.sizes.min()} to {self.sizes.max()} items; "
             f"k-means with {found} clusters has the largest silhouette, "
             f"{self.silhouette[found]:.3f}"
-        )
+        ]
 
 
 @checked

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from skbench._documented import Documented
 from skbench._types import Level, Weights, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
@@ -20,7 +21,7 @@ MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while
 
 
 @checked
-class DrawnTasks:
+class DrawnTasks(Documented):
     """Mixin of estimators with `models_`, `tasks_`, `n_draws`, `_batch`, `_center`, `_draw_kind`.
 
     ``_batch(number, start, size)`` returns the draws of one batch, of shape (size,

@@ -15,6 +15,7 @@ from skbench._checks import (
     plain,
     require_columns,
 )
+from skbench._documented import Documented
 from skbench._types import Level, checked
 from skbench.containers import Estimate
 from skbench.stats.ranking.rank_scores import (
@@ -31,7 +32,7 @@ _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
 
 
 @checked
-class MeanRankScore(BaseEstimator):
+class MeanRankScore(Documented, BaseEstimator):
     """Average distance from the best model, in standard deviations, plus one.
 
     Parameters

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import plain
+from skbench._documented import Documented
 from skbench._types import Level, checked
 from skbench._warnings import warn
 from skbench.containers import Estimate
@@ -19,7 +20,7 @@ from skbench.tasks._runs import run_moments
 
 
 @checked
-class RepeatedRuns(BaseEstimator):
+class RepeatedRuns(Documented, BaseEstimator):
     """Performance from K evaluations, each on a bootstrap sample of the test set.
 
     Parameters

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import are_counts, require_columns
+from skbench._documented import Documented
 from skbench._types import Correlation, Count, DrawSource, Level, NonNegative, Weights, checked
 from skbench._warnings import warn
 from skbench.containers import Draws, Estimate
@@ -30,7 +31,7 @@ UNDECIDED = "undecided"
 
 
 @checked
-class WeightSimplex(BaseEstimator):
+class WeightSimplex(Documented, BaseEstimator):
     """The best model for every weighting of three categories of tasks.
 
     For each weighting the model with the highest weighted score wins, unless the next one is within

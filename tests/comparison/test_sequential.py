@@ -1,6 +1,5 @@
 """Stopping when enough: valid at every look, resumable, and soon."""
 
-import asyncio
 import json
 import os
 import signal
@@ -8,8 +7,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +15,6 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp, ndtri
 
 from skbench import SequentialComparison, SequentialMean
-from skbench.integrations import InspectStopping
 from skbench.stats.sequential import betting
 
 
@@ -173,8 +169,8 @@ def test_state_goes_through_json():
     ]:
         race.update(*batch)
         again = type(race).from_json(race.to_json())
-        assert again.result == race.result
-        assert again.update(*batch) == race.update(*batch)
+        assert vars(again.result) == vars(race.result)  # equal although nan is in it
+        assert vars(again.update(*batch)) == vars(race.update(*batch))
 
 
 def damages(text):
@@ -206,7 +202,7 @@ def test_what_is_no_state_is_refused_in_words_that_name_the_file(tmp_path, walke
     race.update([1, 1, 0], [0, 0, 0], items=["x", "y", "z"])
     path = tmp_path / "race.json"
     race.save(path)
-    assert SequentialComparison.load(path).result == race.result
+    assert vars(SequentialComparison.load(path).result) == vars(race.result)
     words, text, counts = (
         "no state of a run of two models: .* Start anew",
         race.to_json(),
@@ -244,13 +240,13 @@ def two_looks():
 
 def test_items_are_known_whatever_their_order():
     race, again = two_looks()
-    expected = race.update(ADA[20:], BOB[20:])
+    expected = vars(race.update(ADA[20:], BOB[20:]))
     a, b = ADA.sort_index(), BOB.sort_index()
-    assert again.catch_up(a, b) == expected
-    assert again.catch_up(a.array, b.array, items=[str(item) for item in a.index]) == expected
+    assert vars(again.catch_up(a, b)) == expected
+    assert vars(again.catch_up(a.array, b.array, items=list(map(str, a.index)))) == expected
     whole = [float(item) for item in a.index]
     for items in (whole, pd.Categorical(whole), pd.Index(whole, dtype=object)):
-        assert again.catch_up(a.array, b.array, items=items) == expected
+        assert vars(again.catch_up(a.array, b.array, items=items)) == expected
     assert 7 in again and 7.0 in again and 40 not in again
     again.update([1], [0], items=["half a pair: \ud800"])
     again.update([1], [0], items=[(1, 2)])
@@ -259,7 +255,7 @@ def test_items_are_known_whatever_their_order():
     reset = SequentialComparison()
     for part in (slice(0, 20), slice(20, 40)):  # an index that starts at 0 again is no id
         found = reset.update(ADA[part].reset_index(drop=True), BOB[part].reset_index(drop=True))
-    assert found == expected
+    assert vars(found) == expected
 
 
 def test_items_that_came_twice_are_gone_or_changed_are_refused():
@@ -333,7 +329,6 @@ def test_killed_and_resumed_it_says_the_same(tmp_path):
         lambda: SequentialMean().update([[1, 0]]),
         lambda: SequentialMean(target=0.5, width=0.1),
         lambda: SequentialMean(bounds=(1, 0)),
-        lambda: InspectStopping(SequentialComparison()),
         lambda: SequentialMean(target=-1),
         lambda: SequentialMean(width=1),
         lambda: SequentialComparison(margin=1),
@@ -350,74 +345,6 @@ def test_scores_that_drift_are_noticed():
     with pytest.warns(UserWarning):
         running.update(np.zeros(300))
     assert running.result.verdict == "above"
-
-
-def inspect_task(right, stopping, epochs=1):
-    inspect_ai = pytest.importorskip("inspect_ai")
-    from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
-    from inspect_ai.scorer import match
-    from inspect_ai.solver import generate
-
-    samples = [Sample(input="?", target="yes", id=i) for i in range(len(right))]
-    outputs = [ModelOutput.from_content("mockllm/model", "yes" if r else "no") for r in right]
-    for output in outputs:  # or it would count tokens with a table from the internet
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    task = inspect_ai.Task(
-        dataset=samples, solver=generate(), scorer=match(), early_stopping=stopping, epochs=epochs
-    )
-    return inspect_ai.eval(
-        task, model=get_model("mockllm/model", custom_outputs=outputs), max_samples=1,
-        display="none", log_dir=os.environ["INSPECT_LOG_DIR"],
-    )[0]  # fmt: skip
-
-
-@pytest.fixture
-def inspect_logs(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path))
-
-
-def test_inspect_stops_early(inspect_logs, tmp_path):
-    stopping = InspectStopping(SequentialMean(target=0.5), state=tmp_path / "state.json")
-    log = inspect_task([True] * 60, stopping)
-    assert log.status == "success"
-    summary = log.results.early_stopping
-    expected = SequentialMean(target=0.5)
-    while not expected.result.stop:
-        expected.update([1])
-    assert summary.metadata["verdict"] == "above"
-    assert summary.metadata["n_items"] == expected.n_items
-    assert len(summary.early_stops) == 60 - expected.n_items
-    assert SequentialMean.load(tmp_path / "state.json").result == stopping.result
-
-
-def test_inspect_counts_a_sample_once_though_it_is_run_again(inspect_logs):
-    mean = SequentialMean()
-    for n in (10, 30):  # the second time from the state of the first
-        mean = SequentialMean.from_json(mean.to_json())
-        inspect_task([True] * n, InspectStopping(mean))
-        assert mean.n_items == n and ("task", n - 1) in mean
-
-
-def test_inspect_goes_on_with_the_model_that_it_began_with():
-    mean = SequentialMean()
-    for model, words in (("ada", None), ("ada", None), ("bob", "is of 'ada', and .* 'bob'")):
-        mean = SequentialMean.from_json(mean.to_json())
-        start = InspectStopping(mean).start_task(SimpleNamespace(task="t", model=model), [], 1)
-        with pytest.raises(ValueError, match=words) if words else nullcontext():
-            asyncio.run(start)
-
-
-def test_inspect_compares_with_a_stored_baseline(inspect_logs):
-    race = SequentialComparison(names=("new", "old"))
-    log = inspect_task([False] * 60, InspectStopping(race, baseline=dict.fromkeys(range(60), 1.0)))
-    assert log.results.early_stopping.metadata["verdict"] == "old"
-
-
-def test_inspect_runs_to_the_end_where_nothing_is_decided(inspect_logs):
-    log = inspect_task([True, False] * 10, InspectStopping(SequentialMean(target=0.5)))
-    assert len(log.samples) == 20
-    assert log.results.early_stopping.metadata["n_items"] == 20
 
 
 def test_without_a_goal_nothing_is_decided():

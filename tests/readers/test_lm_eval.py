@@ -6,6 +6,7 @@ import math
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 import reading
 from make_fixtures import QUESTIONS
@@ -253,3 +254,58 @@ def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path
     read = read_with_notes(tmp_path)
     np.testing.assert_array_equal(read.items["score"], [0, 0.1, 0.2, 0.3])
     assert read.columns["score"] == "f1"
+
+
+def in_memory(folder):
+    """The results of a run as `lm_eval.simple_evaluate` returns them, out of its files."""
+    (summary,) = folder.glob("results_*.json")
+    results = json.loads(summary.read_text())
+    results["samples"] = {
+        path.name.removeprefix("samples_").rpartition("_")[0]: [
+            json.loads(line) for line in path.read_text().splitlines()
+        ]
+        for path in samples(folder)
+    }
+    return results
+
+
+def test_results_in_memory_are_rows_of_their_files():
+    folders = sorted(FOLDER.glob("two_models/*"))
+    results = [in_memory(folder) for folder in folders]
+    likelihood = np.float64(results[0]["samples"]["sums"][0]["filtered_resps"][0][0])
+    results[0]["samples"]["sums"][0]["filtered_resps"][0] = (likelihood, np.False_)
+    results[0]["samples"]["sums"][0]["acc"] = np.float32(results[0]["samples"]["sums"][0]["acc"])
+    memory, files = read_with_notes(results), read_with_notes(folders)
+    pd.testing.assert_frame_equal(memory.items, files.items, check_exact=True)
+    assert memory.formats == files.formats
+    assert memory.notes == [note.replace("6 files", "6 tasks") for note in files.notes]
+    one = read_items([results[0], folders[1]])
+    pd.testing.assert_frame_equal(one, files.items, check_exact=True)
+
+
+def test_runs_in_memory_of_one_name_stay_apart():
+    results = in_memory(FOLDER / "two_models" / "ours__alpha")
+    models = ["ours/alpha (results 1)", "ours/alpha (results 2)"]
+    assert sorted(set(read_items([results, results])["model"])) == models
+
+
+def test_mappings_that_are_refused():
+    results = in_memory(FOLDER / "two_models" / "ours__alpha")
+    assert "this one holds nothing" in message({})
+    assert "holds only sums, free_sums" in message({"sums": [], "free_sums": []})
+    for nothing in (None, {}, []):
+        assert "Pass log_samples=True" in message(results | {"samples": nothing})
+    assert "no logs of tables in capitals in results 1" in message(results, format="table")
+    results["samples"]["sums"][2]["doc_id"] = 0
+    assert "'sums in results 1', sample 3: repeats doc_id 0" in message(results)
+    with pytest.raises(TypeError, match="path is None"):
+        read_items(None)
+
+
+def test_results_without_a_configuration_have_no_name():
+    results = in_memory(FOLDER / "two_models" / "ours__alpha")
+    for name in ("config", "model_name"):
+        del results[name]
+    read = read_with_notes(results)
+    assert set(read.items["model"]) == {"unnamed"}
+    assert "the logs know no name of their model and call it 'unnamed'" in said(read)

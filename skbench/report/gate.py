@@ -103,6 +103,7 @@ def _document(result):
         "topics": topics,
         "worst": result.worst_topic(),
         "items": [] if items is None else tables.item_rows(items),
+        "markdown": result.to_markdown(),
     }
 
 

@@ -1,35 +1,65 @@
-"""Other packages on the same files: errors, coverage and verdicts, each in its own environment.
+"""Other packages on the same files: errors, coverage, verdicts and seconds, each by itself.
 
     python benchmarks/rivals.py make FOLDER            # samples of digits-C, and their truth
-    ENVIRONMENT/bin/python benchmarks/rivals.py run NAME FOLDER
-    ENVIRONMENT/bin/python benchmarks/rivals.py judge NAME FOLDER
+    ENVIRONMENT/bin/python benchmarks/rivals.py STUDY NAME FOLDER
     python benchmarks/rivals.py table FOLDER
 
-For `run` NAME is skbench, skbench_with_features (the corruption and its severity), inspect_ai,
-evalstats, truescore, rliable or autorank; an environment needs the package and pandas. A file
-has ten images for each of fifty topics, answered by five classifiers; the other images are the
-truth. Groups are models on topics, models are means over topics; a verdict on a pair of models is
-wrong if the truth is the other way round.
+Each package runs in an environment of its own, which needs the package and pandas. STUDY is
 
-For `judge` it is skbench, truescore, glide (glide-py; Python 3.12) or ppi_python: the mean of 300
-answers of which people labeled 30, with an autorater that is right 9 times in 10, or never more
-often than a coin; 400 files each for accuracies of .7, .95 and .99. Where a package refuses a
-file, as with labels that are all alike, it counts as not covered, and in no other column.
+topics: ten images for each of fifty topics, answered by five classifiers; the other images are the
+    truth. Groups are models on topics, models are means over topics; a verdict on a pair of models
+    is wrong if the truth is the other way round. NAME is skbench, skbench_with_features (the
+    corruption and its severity), numpyro, numpyro_with_features, numpyro_of_counts (without an
+    effect of each image), inspect_ai, evalstats, truescore, evalint, posthocs_conover (on images),
+    posthocs_nemenyi (on topics), rliable or autorank.
+votes: of random pairs of models with known ratings. NAME is skbench or arena_rank, whose
+    environment needs scikit-learn, too. In points of Elo.
+metrics: by sex and race, of 200 people of COMPAS (compas_two_years.csv.gz in $SKBENCH_DATA or
+    ../shared/data) beside all of them. NAME is skbench, skbench_direct or fairlearn.
+judge: the mean of 300 answers of which people labeled 30, with an autorater that is right 9 times
+    in 10, or never more often than a coin; 400 files each for accuracies of .7, .95 and .99. NAME
+    is skbench, truescore, glide (glide-py; Python 3.12) or ppi_python.
+
+Where a package gives no number for a file, as with labels that are all alike, it counts as not
+covered, and in no other column. Seconds are of the processor, with all threads: `import` in a new
+process, `first` for the first file of a kind after that (compiled code is compiled there), and
+`seconds` for each further file. `band` is two standard errors of the coverage over files.
 """
 
-import json
+import subprocess
 import sys
 import time
 import warnings
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-N_FILES, N_IMAGES = 20, 10
+N_FILES, N_IMAGES, N_TYPES = 20, 10, 10
 N_JUDGED, N_ANSWERS, N_LABELED = 400, 300, 30
 ACCURACIES, RIGHT = (0.7, 0.95, 0.99), (0.9, 0.5)
+VOTES = (
+    (20, 500, 40),
+    (39, 2_000, 40),
+    (39, 35_000, 20),
+    (200, 1_000_000, 2),
+)  # models, votes, files
+MEASURES, N_PEOPLE, N_BOOT = ("accuracy", "fpr", "f1"), 200, 100
+IMPORTS = {
+    "skbench": "from skbench import BradleyTerry, MixedModel, group_metrics, leaderboard",
+    "numpyro": "import numpyro, numpyro.infer",
+    "inspect": "import inspect_ai.scorer",
+    "evalstats": "import evalstats",
+    "truescore": "import truescore",
+    "evalint": "import evalint",
+    "posthocs": "import scikit_posthocs",
+    "rliable": "from rliable import library",
+    "autorank": "import autorank",
+    "arena": "import arena_rank.models.bradley_terry",
+    "fairlearn": "import fairlearn.metrics",
+}
 
 
 def make(folder):
@@ -68,18 +98,18 @@ def by_signs(names, difference, clear):
     }
 
 
-def run_skbench_with_features(items):
+def topics_skbench_with_features(items):
     features = pd.read_csv(Path(sys.argv[-1]) / "features", index_col=0)
-    return run_skbench(items, features)
+    return topics_skbench(items, features)
 
 
-def run_skbench(items, features=None):
+def topics_skbench(items, features=None):
     from skbench import MixedModel, leaderboard, summarize_items
 
     g = summarize_items(items, by=["model", "topic"], features=features)
     e = MixedModel().fit(**g.fit_args).estimate()
     items = items.assign(item=items["topic"] + " " + items["item"].astype(str))
-    board = leaderboard(items)
+    board = leaderboard(items, topics="topic")  # the truth is of these topics
     groups, models = (
         {
             name: [float(x) for x in row]
@@ -96,7 +126,7 @@ def run_skbench(items, features=None):
     return groups, models, decided
 
 
-def run_inspect_ai(items):
+def topics_inspect_ai(items):
     from inspect_ai.scorer import SampleScore, Score, ci
 
     def interval(scores):
@@ -106,7 +136,7 @@ def run_inspect_ai(items):
     return alone(items, ["model", "topic"], interval), alone(items, "model", interval), None
 
 
-def run_evalstats(items):
+def topics_evalstats(items):
     import evalstats
 
     rng = np.random.default_rng(0)
@@ -126,7 +156,7 @@ def run_evalstats(items):
     return alone(items, ["model", "topic"], interval), alone(items, "model", interval), decided
 
 
-def run_truescore(items):
+def topics_truescore(items):
     from truescore import holm, mcnemar, wilson_interval
 
     def interval(scores):
@@ -141,7 +171,7 @@ def run_truescore(items):
     return alone(items, ["model", "topic"], interval), alone(items, "model", interval), decided
 
 
-def run_rliable(items):
+def topics_rliable(items):
     from rliable import library
 
     def matrix(part):
@@ -157,7 +187,7 @@ def run_rliable(items):
     return None, models, None
 
 
-def run_autorank(items):
+def topics_autorank(items):
     from autorank import autorank
 
     means = items.pivot_table(index="topic", columns="model", values="score")
@@ -169,33 +199,238 @@ def run_autorank(items):
     return None, None, by_signs(names, gap, clear)
 
 
-def run(name, folder):
-    warnings.simplefilter("ignore")
-    method = globals()[f"run_{name}"]
-    rows, started = [], time.process_time()
+@cache
+def sampler(image, features):
+    """NUTS with numpyro's defaults; further files of the same shape are not compiled again."""
+    import numpyro
+    import numpyro.distributions as dist
+    from jax.nn import sigmoid
+    from numpyro.infer import MCMC, NUTS
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+
+    def effects(name, *size):
+        sd = numpyro.sample(f"sd of {name}", dist.HalfNormal(1.0))
+        return sd * numpyro.sample(name, dist.Normal(0, 1).expand(size).to_event()), sd
+
+    def model(score, corruption, severity):
+        """Scores of models by topics by images, each of which is of one topic."""
+        n_models, n_topics, n_images = score.shape
+        logit = numpyro.sample("mean", dist.Normal(0, 1.5)) + effects("model", n_models, 1)[0]
+        logit += effects("topic", n_topics)[0] + effects("model on topic", n_models, n_topics)[0]
+        if features:
+            logit += effects("corruption", N_TYPES)[0][corruption]
+            logit += effects("model on corruption", n_models, N_TYPES)[0][:, corruption]
+            logit += numpyro.sample("slope", dist.Normal(0, 1)) * severity
+        own, sd = effects("image", n_topics, n_images) if image else (0.0, 0.0)
+        mean = sigmoid(logit[..., None] + sd * nodes) @ (weights / weights.sum())
+        numpyro.deterministic("accuracy", mean)
+        numpyro.sample("score", dist.Bernoulli(logits=logit[..., None] + own).to_event(), obs=score)
+
+    options = {"num_warmup": 1000, "num_samples": 1000, "progress_bar": False}
+    return MCMC(NUTS(model), jit_model_args=True, **options)
+
+
+def topics_numpyro(items, image=True, features=False):
+    import jax
+
+    table = items.sort_values(["model", "topic", "item"])
+    models, topics = table["model"].unique(), table["topic"].unique()
+    known = pd.read_csv(Path(sys.argv[-1]) / "features", index_col=0).loc[topics]
+    corruption, severity = pd.factorize(known["corruption"])[0], known["severity"].to_numpy() - 3.0
+    chain = sampler(image, features)
+    score = table["score"].to_numpy().reshape(len(models), len(topics), -1)
+    chain.run(jax.random.key(0), score, corruption, severity)
+    draws = np.asarray(chain.get_samples()["accuracy"])
+
+    def summed(names, draws):
+        low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+        return dict(zip(names, zip(draws.mean(axis=0), low, high, strict=True), strict=True))
+
+    means, pairs = draws.mean(axis=2), list(combinations(range(len(models)), 2))
+    apart = summed(pairs, np.stack([means[:, a] - means[:, b] for a, b in pairs], axis=1))
+    value, low, high = np.array(list(apart.values())).T
+    groups = summed(pd.MultiIndex.from_product([models, topics]), draws.reshape(len(draws), -1))
+    return groups, summed(models, means), by_signs(models, value, (low > 0) | (high < 0))
+
+
+def topics_numpyro_of_counts(items):
+    return topics_numpyro(items, image=False)
+
+
+def topics_numpyro_with_features(items):
+    return topics_numpyro(items, features=True)
+
+
+def topics_evalint(items):
+    """Pairs that differ by its smallest real difference."""
+    from evalint import audit_matrix, load_text
+
+    table = items[["item", "model", "score"]].set_axis(["item_id", "system", "score"], axis=1)
+    audit = audit_matrix(load_text(table.to_csv(index=False))[0])
+    means = dict(audit.matrix.ranking())
+    names = sorted(means)
+    gap = np.array([means[a] - means[b] for a, b in combinations(names, 2)])
+    return None, None, by_signs(names, gap, np.abs(gap) >= audit.summary.standard_error)
+
+
+def by_posthocs(table, test):
+    """The test's p-values where Friedman's is significant."""
+    from scipy.stats import friedmanchisquare
+
+    names, pairs = list(table), list(combinations(table, 2))
+    p = test(table) if friedmanchisquare(*table.to_numpy().T).pvalue < 0.05 else None
+    clear = [p is not None and p.loc[a, b] < 0.05 for a, b in pairs]
+    gap = [table[a].mean() - table[b].mean() for a, b in pairs]
+    return None, None, by_signs(names, gap, clear)
+
+
+def topics_posthocs_nemenyi(items):
+    from scikit_posthocs import posthoc_nemenyi_friedman
+
+    means = items.pivot_table(index="topic", columns="model", values="score")
+    return by_posthocs(means, posthoc_nemenyi_friedman)
+
+
+def topics_posthocs_conover(items):
+    from scikit_posthocs import posthoc_conover_friedman
+
+    return by_posthocs(wide(items), lambda x: posthoc_conover_friedman(x, p_adjust="holm"))
+
+
+def ends(labels, *columns):
+    return dict(zip(labels, np.stack(columns, axis=1).tolist(), strict=True))
+
+
+def votes_skbench(votes):
+    from skbench import BradleyTerry
+
+    board = BradleyTerry().fit(votes, votes["winner"]).leaderboard(scale="elo")
+    e, better = board.estimate, board.rank_sets.better
+    found = ends(e.labels, e.value - 1000, e.low - 1000, e.high - 1000)
+    return found, {(e.labels[a], e.labels[b]): e.labels[a] for a, b in np.argwhere(better)}
+
+
+def votes_arena_rank(votes):
+    """A pair is decided where intervals do not overlap."""
+    from arena_rank.models.bradley_terry import BradleyTerry
+    from arena_rank.utils.data_utils import PairDataset
+
+    data = PairDataset.from_pandas(votes)
+    told = BradleyTerry(len(data.competitors)).compute_ratings_and_cis(data)
+    names = told["competitors"]
+    value, low, high = (
+        np.asarray(told[x]) - 1000 for x in ("ratings", "rating_lower", "rating_upper")
+    )
+    better = np.argwhere(low[:, None] > high)
+    return ends(names, value, low, high), {(names[a], names[b]): names[a] for a, b in better}
+
+
+def metrics_skbench(people, borrow=True):
+    from metrics import ours, summary
+
+    from skbench import DirectEstimator, MixedModel
+
+    estimator = MixedModel(model=None, topic=None) if borrow else DirectEstimator()
+    tables = [ours(summary(people, m), estimator) for m in MEASURES]
+    return *(ends(t.index, *t.to_numpy().T) for t in tables), None
+
+
+def metrics_skbench_direct(people):
+    return metrics_skbench(people, borrow=False)
+
+
+def metrics_fairlearn(people):
+    from fairlearn.metrics import MetricFrame
+    from metrics import BY, ENDS, METRICS, columns
+
+    y_true, y_pred = columns(people, "accuracy")
+    bootstrap = {"n_boot": N_BOOT, "ci_quantiles": ENDS, "random_state": 0}
+    frame = MetricFrame(
+        metrics={m: METRICS[m] for m in MEASURES},
+        y_true=y_true,
+        y_pred=y_pred,
+        sensitive_features=people[BY],
+        **bootstrap,
+    )
+    value, (low, high) = frame.by_group, frame.by_group_ci
+    return *(ends(value.index, value[m], low[m], high[m]) for m in MEASURES), None
+
+
+def of_topics(folder):
+    """Items, and true values by kind."""
     for number in range(N_FILES):
-        items = pd.read_csv(folder / f"{number}.csv")
         truth = pd.read_csv(folder / f"{number}.truth").set_index(["model", "topic"])["score"]
-        groups, models, decided = method(items)
-        row = {}
-        for kind, found, true in (
-            ("group", groups, truth),
-            ("model", models, truth.groupby("model").mean()),
-        ):
-            if found is not None:
-                value, low, high = np.array([found[label] for label in true.index]).T
-                row[f"{kind}_error"] = float(np.mean((value - true) ** 2))
-                row[f"{kind}_covered"] = float(np.mean((low <= true) & (true <= high)))
-                row[f"{kind}_width"] = float(np.mean(high - low))
-        if decided is not None:
-            means = truth.groupby("model").mean()
-            wrong = [p for p, best in decided.items() if means[best] < means[list(p)].max()]
-            row |= {"decided": len(decided), "wrong": len(wrong)}
-        rows.append(row)
-    seconds = (time.process_time() - started) / N_FILES
-    means = pd.DataFrame(rows).mean().to_dict() | {"seconds": seconds}
-    (folder / f"{name}.json").write_text(json.dumps(means))
-    print(name, {key: round(value, 4) for key, value in means.items()})
+        means = truth.groupby("model").mean()
+        yield pd.read_csv(folder / f"{number}.csv"), {"groups": truth, "models": means}
+
+
+def of_votes(folder):
+    from votes import ELO, make_votes
+
+    for n_models, n_votes, n_files in VOTES:
+        for seed in range(n_files):
+            votes, rating, *_ = make_votes(n_models, n_votes, np.random.default_rng(seed))
+            yield votes, {f"{n_models} models, {n_votes:,} votes": ELO * (rating - rating.mean())}
+
+
+def of_metrics(folder):
+    from metrics import LEAST_TRUE, summary
+    from reproduced import data_folder
+
+    people = pd.read_csv(data_folder() / "compas_two_years.csv.gz")
+    people["predicted"] = (people["decile_score"] >= 5).astype(int)
+    whole = {m: summary(people, m) for m in MEASURES}
+    for seed in range(N_FILES):
+        part, truth = people.sample(N_PEOPLE, random_state=seed), {}
+        for m, g in whole.items():
+            known = summary(part, m).to_frame()["z"].dropna().index
+            true = pd.Series(g.z, pd.MultiIndex.from_tuples(g.labels))
+            truth[m] = true[(g.n >= LEAST_TRUE) & true.index.isin(known)]
+        yield part, truth
+
+
+def scored(found, decided, truth):
+    """What one package made of the groups or models of one file."""
+    row = {"cells": len(truth)}
+    if found is not None:
+        value, low, high = np.array([found[label] for label in truth.index], dtype=float).T
+        row["error"] = float(np.nanmean((value - truth) ** 2))
+        row["covered"] = float(np.mean((low <= truth) & (truth <= high)))
+        row["width"] = float(np.nanmean(high - low))
+    if decided is not None:
+        wrong = [p for p, best in decided.items() if truth[best] < truth[list(p)].max()]
+        row |= {"decided": len(decided), "wrong": len(wrong)}
+    return row
+
+
+def study(what, name, folder):
+    warnings.simplefilter("ignore")
+    method, files = globals()[f"{what}_{name}"], globals()[f"of_{what}"]
+    statement, rows = IMPORTS[name.split("_")[0]], []
+    clock = f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
+    told = subprocess.check_output([sys.executable, "-c", clock], text=True)
+    imported = float(told.split()[-1])
+    exec(statement, {})
+    for data, truth in files(folder):
+        started = time.process_time()
+        told = method(data)
+        taken = time.process_time() - started
+        *found, decided = told
+        for (kind, true), own in zip(truth.items(), found, strict=True):
+            verdicts = decided if kind == list(truth)[-1] else None
+            if own is not None or verdicts is not None:
+                rows.append({"kind": kind, "taken": taken} | scored(own, verdicts, true))
+    table = []
+    for kind, own in pd.DataFrame(rows).groupby("kind", sort=False):
+        row = own.mean(numeric_only=True).to_dict() | {"cells": own["cells"].sum()}
+        if "covered" in own:
+            row["band"] = 2 * own["covered"].sem()
+        seconds = {"first": own["taken"].iloc[0], "seconds": own["taken"].iloc[1:].mean()}
+        table.append({"kind": kind, "name": name} | row | {"import": imported} | seconds)
+    table = pd.DataFrame(table).drop(columns="taken")
+    table.to_json(folder / f"{name}.{what}", orient="records")
+    print(table.round(4).to_string())
 
 
 def judged(accuracy, right, seed):
@@ -263,10 +498,12 @@ def judge(name, folder):
 
 
 def table(folder):
-    rows = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
-    frame = pd.DataFrame(rows).T
-    frame[["group_error", "model_error"]] *= 1000
-    print(frame.to_string(float_format="%.3f", na_rep=""))
+    for what, scale in (("topics", 1000), ("votes", 1), ("metrics", 1000)):
+        found = [pd.read_json(path) for path in sorted(folder.glob(f"*.{what}"))]
+        if found:
+            frame = pd.concat(found)
+            frame["error"] *= scale
+            print(f"\n{what}\n{frame.sort_values('kind', kind='stable').to_string(na_rep='')}")
     judged = [pd.read_json(path) for path in sorted(folder.glob("*.judged"))]
     if judged:
         frame = pd.concat(judged).sort_values(["right", "accuracy"], ascending=[False, True])
@@ -276,4 +513,5 @@ def table(folder):
 
 if __name__ == "__main__":
     what, *names = sys.argv[1:]
-    {"make": make, "run": run, "judge": judge, "table": table}[what](*names[:-1], Path(names[-1]))
+    call = {"make": make, "judge": judge, "table": table}.get(what) or partial(study, what)
+    call(*names[:-1], Path(names[-1]))

@@ -29,7 +29,7 @@ N_SAMPLES = 50
 
 
 def make_votes(n_models, n_votes, rng):
-    """Votes of random pairs, with the positions of winner and loser."""
+    """Votes of random pairs, the true ratings, and the positions of winner and loser."""
     rating = rng.normal(0, 1, n_models)
     first = rng.integers(n_models, size=n_votes)
     second = (first + rng.integers(1, n_models, size=n_votes)) % n_models
@@ -37,7 +37,8 @@ def make_votes(n_models, n_votes, rng):
     names = np.array([f"model-{i:03d}" for i in range(n_models)])
     votes = pd.DataFrame({"model_a": names[first], "model_b": names[second]})
     votes["winner"] = np.where(won, "model_a", "model_b")
-    return votes, np.where(won, first, second), np.where(won, second, first)
+    rating = pd.Series(rating, names)
+    return votes, rating, np.where(won, first, second), np.where(won, second, first)
 
 
 def timed(function):
@@ -91,7 +92,7 @@ def by_arena_rank(votes):
 
 def beside_others(n_models, n_votes, rng):
     """Seconds and differences on one table of votes."""
-    votes, winner, loser = make_votes(n_models, n_votes, rng)
+    votes, _, winner, loser = make_votes(n_models, n_votes, rng)
     print(f"\n{n_votes:,} votes, {n_models} models")
     for name, arguments in reversed(ways(votes, rng).items()):
         ratings, seconds = timed(lambda arguments=arguments: ours(*arguments))

@@ -8,8 +8,8 @@
 
 Needs ``pip install playwright`` and Chromium: the one found on the path, else
 playwright's own. Exits with 1 for errors in the console, failed requests within the
-site, links to pages or headings that are not there, pictures that did not load, and
-pages wider than a telephone.
+site, links to pages or headings that are not there, pictures that did not load, pages
+wider than a telephone, and searches that do not find their page.
 """
 
 import functools
@@ -18,13 +18,38 @@ import shutil
 import sys
 import threading
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import quote, unquote, urldefrag
 
 from playwright.sync_api import sync_playwright
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 # Pages of the site to take pictures of; elsewhere all pages are taken.
 SHOWN = ["index.html", "examples.html", "how_we_know.html", "comparison.html"]
+# What a reader may type, and the page of the user guide that is then among the first three found.
+SEARCHES = {
+    "LLM judge": "judge_agreement",
+    "LLM as a judge": "judge_agreement",
+    "Cohen's kappa": "judge_agreement",
+    "autorater": "prediction_powered",
+    "ppi": "prediction_powered",
+    "small area estimation": "fay_herriot",
+    "shrinkage": "empirical_bayes",
+    "partial pooling": "mixed_model",
+    "multilevel": "mixed_model",
+    "McNemar": "clustered_and_paired_comparisons",
+    "clustered standard errors": "clustered_and_paired_comparisons",
+    "sample size": "clustered_and_paired_comparisons",
+    "power analysis": "clustered_and_paired_comparisons",
+    "Elo": "votes",
+    "win rate": "votes",
+    "outlier": "outliers",
+    "confidence interval accuracy": "direct",
+    "error bars": "direct",
+    "item response theory": "item_bank",
+    "early stopping": "sequential",
+    "fairness": "group_metrics",
+    "flaky": "pass_at_k",
+}
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -75,6 +100,17 @@ def link_problems(site, pages, name, links):
             yield f"{name}: {path} has no heading #{anchor}"
 
 
+def search_problems(page, site):
+    for words, wanted in SEARCHES.items():
+        page.goto(f"{site}/search.html?q={quote(words)}", wait_until="load")
+        page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+        links = page.locator("ul.search > li > a").evaluate_all("found => found.map(a => a.href)")
+        found = list(dict.fromkeys(urldefrag(link)[0].partition("?")[0] for link in links[:3]))
+        if f"{site}/user_guide/{wanted}.html" not in found:
+            short = ", ".join(link.removeprefix(site) for link in found)
+            yield f'search.html: "{words}" finds {short or "nothing"} before {wanted}'
+
+
 def pages_of(path):
     """The folder to serve, and the names of the pages in it to open."""
     path = Path(path).resolve()
@@ -116,6 +152,9 @@ def main(path, screenshots=None):
                 problems.append(f"{name}: {pages[name]['width']} pixels wide on a telephone")
         for name in names:
             problems += link_problems(site, pages, name, pages[name]["links"])
+        if "search.html" in names:
+            name = "search.html"
+            problems += search_problems(page, site)
         if screenshots:
             shown = [name for name in SHOWN if name in names] or names
             take(browser, site, shown, Path(screenshots))

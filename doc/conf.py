@@ -14,6 +14,7 @@ matplotlib.use("agg")
 warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
 import gallery_checks  # noqa: E402
+import site_links  # noqa: E402
 import thumbnails  # noqa: E402
 
 import skbench  # noqa: E402
@@ -26,7 +27,10 @@ version = release = skbench.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
+    "sphinx_copybutton",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
@@ -41,6 +45,46 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+
+# Types in docstrings, and code of examples, link to other packages. Read the Docs takes their own
+# lists of names. Elsewhere nothing is fetched: the names that are used here stand in inventories/,
+# with the pages on which the packages' documentation has them ("name kind page").
+_live = (None,) if site_links.PUBLISHED else ()
+intersphinx_mapping = {
+    name: (address, (*_live, f"inventories/{name}.inv"))
+    for name, address in {
+        "python": "https://docs.python.org/3/",
+        "numpy": "https://numpy.org/doc/stable/",
+        "scipy": "https://docs.scipy.org/doc/scipy/",
+        "pandas": "https://pandas.pydata.org/docs/",
+        "sklearn": "https://scikit-learn.org/stable/",
+        "matplotlib": "https://matplotlib.org/stable/",
+    }.items()
+}
+intersphinx_timeout = 20
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # but these
+numpydoc_xref_aliases = {
+    words: f":obj:`{words} <{name}>`"
+    for name in [
+        *(f"skbench.{name}" for name in skbench.__all__ if name[0].isupper()),
+        "matplotlib.axes.Axes",
+        "matplotlib.figure.Figure",
+        "numpy.random.Generator",
+        "numpy.random.RandomState",
+        "pandas.DataFrame",
+        "pandas.Index",
+        "pandas.Series",
+    ]
+    for words in (name, name.rpartition(".")[2])
+} | {
+    "array-like": ":obj:`array-like <numpy.typing.ArrayLike>`",
+    "bool": ":class:`python:bool`",
+    "sequence": ":class:`sequence <collections.abc.Sequence>`",
+    "iterable": ":class:`iterable <collections.abc.Iterable>`",
+    "generator": ":class:`generator <collections.abc.Generator>`",
+}
+linkcode_resolve = site_links.source
 
 # Pictures are drawn while the pages are built; none is stored. Those of the examples are taken
 # from the gallery, which runs each example once.
@@ -67,6 +111,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"skbench {release}"
+html_baseurl = site_links.PAGES
 html_static_path = ["_static"]
 html_css_files = ["skbench.css"]
 html_sidebars = {
@@ -74,13 +119,29 @@ html_sidebars = {
     for page in ("index", "examples", "how_we_know", "papers", "comparison", "contributing")
 }
 html_show_sourcelink = False
-html_context = {"default_mode": "auto"}
+html_context = {
+    "default_mode": "auto",
+    "edit_page_provider_name": "GitHub",
+    "edit_page_url_template": site_links.REPOSITORY + "/edit/main/{{ edited_file_name }}",
+}
 html_theme_options = {
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "sg_download_links", "edit-this-page"],
+    "logo": {"text": "skbench"},
+    "header_links_before_dropdown": 4,
     "navbar_align": "left",
+    "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
     "navigation_with_keys": False,
+    "use_edit_page_button": True,
+    "github_url": site_links.REPOSITORY,
+    "switcher": {"json_url": site_links.VERSIONS, "version_match": version},
+    "check_switcher": False,  # written at the end of the build
+    "show_version_warning_banner": True,
 }
+
+# The copy button leaves prompts and output out.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 
 def without_foreign_references(app, what, name, obj, options, lines):
@@ -93,3 +154,9 @@ def setup(app):
     app.connect("autodoc-process-docstring", without_foreign_references)
     app.connect("builder-inited", thumbnails.draw, priority=900)  # after the gallery
     app.connect("build-finished", gallery_checks.check)
+    app.connect("build-finished", site_links.write_versions)
+    app.connect("doctree-read", site_links.lead_to_the_page)
+    app.connect("doctree-read", site_links.not_the_room)
+    app.connect("missing-reference", site_links.resolve, priority=400)  # before other packages
+    app.connect("html-page-context", site_links.edit, priority=100)  # before the theme
+    app.connect("html-page-context", site_links.preview)

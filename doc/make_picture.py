@@ -1,6 +1,6 @@
 """Draw the pictures that are stored: `python doc/make_picture.py`.
 
-The second one, a page of ``skbench report``, needs playwright and Chromium.
+The page of ``skbench report`` needs playwright and Chromium.
 """
 
 import shutil
@@ -9,7 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 from check_site import ARGUMENTS
+from matplotlib.image import imread
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -23,6 +25,7 @@ from skbench import (
 )
 
 FOLDER = Path(__file__).parent / "_static"
+PROMISE = "Honest estimates|of model performance|from few items per topic,|with intervals"
 
 
 def shrinkage(data, items):
@@ -51,11 +54,27 @@ def report(data, items):
         Image.open(f"{folder}/page.png").quantize(64).save(FOLDER / "report.png", optimize=True)
 
 
+def card():
+    """What previews of links show: 1200 x 630 pixels."""
+    figure = plt.figure(figsize=(12, 6.3), dpi=100, facecolor="white")
+    figure.text(0.05, 0.74, "skbench", size=54, weight="bold", color="#1b3a4b")
+    for row, words in enumerate(PROMISE.split("|")):
+        figure.text(0.05, 0.57 - 0.08 * row, words, size=24, color="#333")
+    figure.text(0.05, 0.17, "as scikit-learn estimators", size=18, color="#777")
+    axes = figure.add_axes((0.44, 0.04, 0.54, 0.92))
+    axes.imshow(imread(FOLDER / "shrinkage.png"), interpolation="lanczos")
+    axes.set_axis_off()
+    figure.savefig(FOLDER / "card.png")
+    image = Image.open(FOLDER / "card.png").convert("RGB")
+    image.quantize(192).save(FOLDER / "card.png", optimize=True)
+
+
 def main():
     data = load_digits_c()
     items = sample_items(data.items, 10, random_state=0)
     shrinkage(data, items)
     report(data, items)
+    card()
 
 
 if __name__ == "__main__":

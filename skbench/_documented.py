@@ -12,7 +12,7 @@ class Documented:
     @property
     def _doc_link_template(self):
         pages = documentation()
-        return pages and f"{pages}/api/generated/skbench.{{estimator_name}}.html"
+        return pages and f"{pages}/latest/api/generated/skbench.{{estimator_name}}.html"
 
 
 @cache

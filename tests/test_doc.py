@@ -1,8 +1,10 @@
 """The documentation: its code runs, and no public name is missing from it."""
 
+import builtins
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 
@@ -120,3 +122,41 @@ def test_the_page_shows_the_table_of_names_that_readers_use():
 
     written = runpy.run_path(DOC / "make_roles.py")["text"]()
     assert (DOC / "roles.inc").read_text() == written
+
+
+@pytest.mark.parametrize(
+    "path", sorted((DOC / "inventories").glob("*.inv")), ids=lambda path: path.stem
+)
+def test_names_of_other_packages_that_pages_link_to_exist(path):
+    if path.stem != "python":
+        pytest.importorskip(path.stem)
+    lines = path.read_text().splitlines()
+    assert lines[0] == "# Sphinx inventory version 1"
+    for name in [line.split()[0] for line in lines[3:]]:
+        if not hasattr(builtins, name):
+            pkgutil.resolve_name(name)
+
+
+@pytest.mark.slow  # where the packages of the documentation are
+def test_links_to_the_source_and_the_versions(monkeypatch, tmp_path):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(DOC)
+    import site_links
+
+    link = site_links.source("py", {"module": "skbench", "fullname": "MixedModel.fit"})
+    path, first, last = re.fullmatch(r".+/blob/main/(.+)#L(\d+)-L(\d+)", link).groups()
+    lines = (DOC.parent / path).read_text().splitlines()[int(first) - 1 : int(last)]
+    assert any(line.startswith("    def fit(") for line in lines[:3])
+    assert lines[-1].strip() == "return self"
+    inherited = {"module": "skbench", "fullname": "MixedModel.get_params"}
+    assert site_links.source("py", inherited) is None
+
+    (tmp_path / "CHANGELOG.md").write_text(
+        "## 0.3.0 (unreleased)\n\n## 0.2.0 (2026-12-01)\n\n## 0.1.0 (2026-11-30)\n"
+    )
+    monkeypatch.setattr(site_links, "ROOT", tmp_path)
+    offered = site_links.versions("0.3.0")
+    assert [v["version"] for v in offered] == ["0.3.0", "0.2.0", "0.1.0"]
+    assert [v.get("preferred", False) for v in offered] == [False, True, False]
+    assert offered[0]["url"].endswith("/latest/") and offered[2]["url"].endswith("/v0.1.0/")
+    assert [v["version"] for v in site_links.versions("0.2.0")] == ["0.2.0", "0.1.0"]

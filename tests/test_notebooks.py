@@ -204,7 +204,7 @@ def test_boxes_of_estimators_link_to_their_pages(kind, installed):
     needed = {sb.IntervalPipeline: [steps], sb.MonteCarloPPI: [{}, np.mean]}
     estimator = kind(*needed.get(kind, []))
     links = re.findall(r'href="([^"#]*)"', estimator._repr_html_())
-    start, end = "https://doc.example.org/sb/api/generated/", ".html"
+    start, end = "https://doc.example.org/sb/latest/api/generated/", ".html"
     assert links[0].startswith(start) and links[0].endswith(end)
     pages = {link.removeprefix(start).removesuffix(end) for link in links if link.startswith(start)}
     assert f"skbench.{kind.__name__}" in pages <= listed_names()

@@ -135,10 +135,10 @@ def compare_estimators(
     The rule takes the candidate with the smallest difference plus its standard error, where the
     difference is that of its estimated risk to the safest's (0 for the safest itself). A candidate
     that is not better than the safest by one standard error is never chosen;
-    `RiskComparison.choice` applies the rule with other numbers of them. On real evaluations
-    (benchmarks/selection.py) the rule took the largest of ten mean regrets from 1.23 to 1.15 and
-    their average from 1.06 to 1.05, partly on the data it was chosen on. Differences of risks are
-    free of most of the noise in both.
+    `~skbench.assessment.RiskComparison.choice` applies the rule with other numbers of them.
+    On real evaluations (benchmarks/selection.py) the rule took the largest of ten mean regrets
+    from 1.23 to 1.15 and their average from 1.06 to 1.05, partly on the data it was chosen on.
+    Differences of risks are free of most of the noise in both.
 
     When not to use it: as proof that one candidate is the best. Between candidates a few percent
     apart luck decides. Its intervals are not corrected for the choice, which matters little with a

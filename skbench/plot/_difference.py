@@ -30,7 +30,7 @@ class DifferenceDisplay(Display):
     Parameters
     ----------
     legend : dict of str to str
-        `clear` and `open` in words, with their counts over all pairs.
+        ``clear`` and ``open`` in words, with their counts over all pairs.
     notes : list of str
         Confidence level and correction, pairs left out or missing.
     rows : DataFrame with n_rows rows

@@ -48,13 +48,13 @@ class SimplexDisplay(Display):
     Parameters
     ----------
     legend : dict of str to str
-        The entries of `fractions` in words.
+        The entries of ``fractions`` in words.
     notes : list of str
         What is drawn, and the correlation between models where one is assumed.
     weights : ndarray of shape (n_weightings, 3)
         Weights of the categories, evenly spaced.
     region : ndarray of int of shape (n_weightings,)
-        Position of the winner in `fractions`; the last one where undecided.
+        Position of the winner in ``fractions``; the last one where undecided.
     leader : ndarray of int of shape (n_weightings,)
         The model with the highest score, decided or not.
     categories : list of str of length 3

@@ -189,8 +189,8 @@ def judge_agreement(
 
     Labels drop out of the change of bias between two versions: it is the change of the mean
     verdict, over all answers that both judged. Verdicts 0 and 1 of independent answers are compared
-    by McNemar's exact test, others by t of the clusters. Noise: `skbench.stats.repeat_noise`.
-    Repeats reduce noise only, never bias.
+    by McNemar's exact test, others by t of the clusters. Noise:
+    `skbench.stats.repeats.repeat_noise`. Repeats reduce noise only, never bias.
 
     When not to use it: with labels of rows that were chosen for their verdicts.
 

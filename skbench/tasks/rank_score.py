@@ -198,7 +198,7 @@ class MeanRankScore(Documented, BaseEstimator):
         -----
         Ranks are those of the true mean scores, with the weights of the mean rank score. All pairs
         are compared by t tests at Bonferroni's level with the errors of
-        `skbench.stats.ranking.rank_scores.rank_score_errors`, which treat models as independent.
+        `skbench.stats.rank_scores.rank_score_errors`, which treat models as independent.
         At most ``1 - confidence_level`` of equal models are told apart
         (test_rank_sets_of_equal_models). Where models share items the sets are too wide.
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -112,6 +113,13 @@ def test_demo_succeeds_and_prints_four_methods(result):
         "with earlier models (item bank)",
     ]
     assert table[0][2] == "1.00"
+
+
+@pytest.mark.parametrize("result", [pytest.param("real", marks=pytest.mark.slow)], indirect=True)
+def test_readme_shows_what_the_demo_prints(result):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\n(method .*?)^```", readme, re.M | re.S)
+    assert " ".join(shown.split()) in " ".join(result.stdout.split())
 
 
 def test_progress_of_long_work_is_shown_on_stderr(monkeypatch, capsys):

@@ -145,7 +145,7 @@ def joint_draws(fit, n_draws, rng):
     ------
     draws : ndarray of shape (n_some, n_groups)
     outlying : ndarray of bool of shape (n_some, n_groups)
-        True where the group is drawn as an outlier, for `Mixture.from_normal`.
+        True where the group is drawn as an outlier, for ``Mixture.from_normal``.
 
     Notes
     -----

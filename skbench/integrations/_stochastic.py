@@ -7,11 +7,7 @@ import numpy as np
 
 from skbench._numbers import number, score_form
 from skbench._parameters import Range, checked  # of skbench._types, which takes pandas
-from skbench.stats.sequential.truncated_binomial import (
-    least_trials,
-    stopped_interval,
-    stopping_points,
-)
+from skbench.stats.sequential import truncated_binomial
 
 
 class Runs:
@@ -40,7 +36,7 @@ class Runs:
         if at.size == 0:
             return False
         plan = self._points, self.min_pass, at[0], self.confidence_level
-        self.low, self.high = stopped_interval(*plan)
+        self.low, self.high = truncated_binomial.stopped_interval(*plan)
         return True
 
     @property
@@ -79,9 +75,9 @@ class Runs:
 @lru_cache(maxsize=64)
 def _points(runs, min_pass, confidence_level, aim):
     """Where a test stops; fewer runs than can show anything are refused."""
-    least = least_trials(min_pass, confidence_level, aim)
+    least = truncated_binomial.least_trials(min_pass, confidence_level, aim)
     if runs >= least:
-        return stopping_points(runs, min_pass, confidence_level, aim)
+        return truncated_binomial.stopping_points(runs, min_pass, confidence_level, aim)
     never, other, remedy = {
         "above": ("passes", "pass", "fail only what is shown to be below"),
         "below": ("fails", "fail", "pass only what is shown to be above"),

@@ -55,8 +55,8 @@ def stopping_points(n_max, reference, confidence_level=0.95, aim="above"):
 
     Notes
     -----
-    After n trials the test stops at the most successes, or at the fewest, that are possible where
-    the probability to have stopped on that side stays below
+    After n trials the test stops at the most successes that are still possible, or at the fewest,
+    if the probability to have stopped on that side stays below
 
     ``alpha / 2 * (n / n_max)^2``
 
@@ -64,7 +64,11 @@ def stopping_points(n_max, reference, confidence_level=0.95, aim="above"):
     are those of the successes among the paths that have not stopped: no normal approximation, and
     what is unused because counts are whole is used later. Points are in the stage-wise order: a
     lower stop is the lower and an upper one the higher, the earlier it is (Jennison and Turnbull
-    2000, Group Sequential Methods, section 8.4). Time grows as n_max^1.5: 0.01 s for 1,000.
+    2000, Group Sequential Methods, section 8.4).
+
+    With at most 100 trials and reference .8, a proportion of .9 is shown to be above with
+    probability .75, after 70 trials on average: .70 and 65 if errors were spent linearly, .77 and
+    93 if only at the end (test_spending_is_a_good_compromise). Takes 0.01 s for 1,000 trials.
 
     When not to use it: trials without a largest number, or scores between 0 and 1
     (`skbench.stats.betting.confidence_sequence`).

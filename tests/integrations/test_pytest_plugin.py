@@ -248,7 +248,8 @@ def test_plain_error(): return {{}}["answer"]
 @pytest.mark.skip
 @{GOOD}
 def test_never(): pass
-"""
+""",
+        "--tb=native",
     )
     result.assert_outcomes(errors=2, skipped=2, xfailed=2, xpassed=1, failed=2)
     result.stdout.fnmatch_lines(["*no connection*", "*still open*"])
@@ -274,14 +275,11 @@ def test_after(shared): pass
     result.assert_outcomes(failed=1, errors=1)
 
 
+@pytest.mark.slow
 def test_interrupts_end_the_session(run):
     code = f"@{GOOD}\ndef test_it(): pytest.exit('enough')\n\ndef test_after(): pass\n"
     result = run(code)
     assert "enough" in result.stdout.str() and "1 passed" not in result.stdout.str()
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_session(run):
     with pytest.raises(KeyboardInterrupt):
         run(f"@{GOOD}\ndef test_it(): raise KeyboardInterrupt\n")
 

@@ -1,6 +1,8 @@
 """Scores of the samples of an Inspect task -> what its metrics report; nothing of Inspect."""
 
 import warnings
+from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,10 +11,30 @@ from skbench._checks import listed
 from skbench._types import Level, checked
 from skbench.comparison import compare_models
 from skbench.groups import DirectEstimator, MixedModel
-from skbench.readers import read_with_notes
 from skbench.summaries import summarize_items
 
 _PARTS = {"": "value", "_stderr": "standard_error", "_low": "low", "_high": "high"}
+
+
+class Baseline(NamedTuple):
+    """Scores and texts by sample id, as text; and whether samples were numbered once shuffled.
+
+    Texts are there for means of epochs only, which `InspectStopping` takes.
+    """
+
+    scores: dict
+    texts: dict
+    numbered: bool
+
+
+class _Numbers(dict):
+    """What a metric reports, with a clear error where Inspect's grouped wants one number."""
+
+    def __float__(self):
+        raise TypeError(
+            f"A group cannot have several numbers ({listed(self)}). In place of "
+            "grouped(mean_interval(), KEY), use group_means(KEY)."
+        )
 
 
 @checked
@@ -20,7 +42,7 @@ def mean_of(scores, cluster: str | None, confidence_level: Level):
     """The mean of all samples, its standard error and interval, by name."""
     rows = _rows(scores, topic=None, cluster=cluster)
     if rows.empty:
-        return dict.fromkeys((f"mean{part}" for part in _PARTS), np.nan)
+        return _Numbers.fromkeys((f"mean{part}" for part in _PARTS), np.nan)
     return _named(["mean"], _estimates(rows, "model", cluster, DirectEstimator(), confidence_level))
 
 
@@ -33,7 +55,7 @@ def means_by_group(
     if rows.empty:
         return {}
     estimator = MixedModel() if shrink else DirectEstimator()
-    groups = [str(group) for group in sorted(set(rows["topic"]))]
+    groups = [f"{group_key}={group}" for group in sorted(set(rows["topic"]))]
     return _named(groups, _estimates(rows, "topic", cluster, estimator, confidence_level))
 
 
@@ -43,45 +65,95 @@ def difference_from(scores, baseline: dict, cluster: str | None, confidence_leve
     rows = _rows(scores, topic=None, cluster=cluster)
     paired = rows["item"].isin(baseline)
     if not paired.any():
-        unknown = dict.fromkeys((f"difference{part}" for part in _PARTS), np.nan)
-        return unknown | {"difference_n": 0}
-    old = rows[paired].assign(model="baseline", score=rows["item"].map(baseline))
-    both, columns = pd.concat([rows, old]), {"cluster": cluster and "cluster", "topic": None}
-    with warnings.catch_warnings(action="ignore"):
-        found = compare_models(
-            both, "run", "baseline", **columns, confidence_level=confidence_level
-        )
-    n = {"difference_n": int(found.n_items[0])}
-    return _named(["difference"], _columns(found.estimate)) | n
+        numbers, n = _Numbers.fromkeys((f"difference{part}" for part in _PARTS), np.nan), 0
+    else:
+        old = rows[paired].assign(model="baseline", score=rows["item"].map(baseline))
+        both, columns = pd.concat([rows, old]), {"cluster": cluster and "cluster", "topic": None}
+        with warnings.catch_warnings(action="ignore"):
+            found = compare_models(
+                both, "run", "baseline", **columns, confidence_level=confidence_level
+            )
+        numbers, n = _named(["difference"], _columns(found.estimate)), int(found.n_items[0])
+    numbers["difference_n"] = n
+    return numbers
 
 
-def baseline_of(source, score):
-    """Scores by sample id, as text, of a dict or of an earlier log of Inspect."""
+def baseline_of(source, score, means=False):
+    """`Baseline` of a dict or of a log of Inspect: scores as reduced there, or means of epochs."""
     if isinstance(source, dict):
+        for item, value in source.items():
+            if not isinstance(item, (str, int)) or not isinstance(value, (Real, np.bool_)):
+                raise TypeError(
+                    "baseline must hold numbers by sample id, which is text or a whole number, got "
+                    f"{{{item!r}: {value!r}}}."
+                )
         scores = {str(item): float(value) for item, value in source.items()}
-        return {item: score for item, score in scores.items() if not np.isnan(score)}
+        return Baseline({i: score for i, score in scores.items() if score == score}, {}, False)
     if not isinstance(source, str):
         raise TypeError(
             "baseline must be the path of a log as a string, or a dict of scores by sample id, got "
             f"{type(source).__name__}. Only these can be written into the new log."
         )
-    found = read_with_notes(source, format="inspect", score=score)
-    several = [note for note in found.notes if score is None and note.startswith("score ")]
-    if several:
-        raise ValueError(f"baseline {source!r}: {several[0]}. Pass score= with one of them.")
-    tasks = found.items["item"].str.partition("/")  # items bear the task's name in front
-    for what, names in (("models", found.items["model"].unique()), ("tasks", tasks[0].unique())):
-        if len(names) > 1:
+    from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+
+    try:
+        log = read_eval_log(source, header_only=not source.endswith(".json"))
+        samples = read_eval_log_sample_summaries(source)
+    except ValueError as error:
+        raise ValueError(f"baseline {source!r} is no log of Inspect: {error}. Give one.") from error
+    ids = log.eval.dataset.sample_ids or [""]
+    in_order = isinstance(ids[0], int) and ids == [*range(ids[0], ids[0] + len(ids))]
+    return Baseline(
+        _scores_of(source, log, samples, score, means),
+        {str(sample.id): text_of(sample.input) for sample in samples} if means else {},
+        bool(log.eval.dataset.shuffled and in_order),
+    )
+
+
+def _scores_of(source, log, samples, score, means):
+    scorer, part = _scorer_of(source, samples, score)
+    scores = [(x.id, x.scores[scorer]) for x in samples if scorer in (x.scores or ())]
+    reducers = log.eval.config.epochs_reducer or ["mean"]
+    if not means and reducers != ["mean"] and any(sample.epoch > 1 for sample in samples):
+        reduced = [found for found in log.reductions or () if found.scorer == scorer]
+        if len(reduced) != 1:
             raise ValueError(
-                f"baseline {source!r} holds several {what}: {listed(names)}. Give one log."
+                f"baseline {source!r} reduces epochs by {listed(reducers)}, and holds "
+                f"{len(reduced)} lists of reduced scores. Give one of them as {{id: score}}."
             )
-    return found.items["score"].groupby(tasks[2]).mean().to_dict()
+        scores = [(sample.sample_id, sample) for sample in reduced[0].samples]
+    numbers = [number_of(found, item, part) for item, found in scores]
+    numbers = pd.Series(numbers, [str(item) for item, _ in scores]).dropna()
+    return numbers.groupby(level=0).mean().to_dict()
+
+
+def text_of(question):
+    """Text of a question as a log's summaries keep it: long ones cut, "(Image)" for an image."""
+    from inspect_ai.log import EvalSampleSummary
+
+    kept = EvalSampleSummary(id=0, epoch=1, input=question, target="").input
+    return kept if isinstance(kept, str) else "\n".join(message.text for message in kept)
+
+
+def _scorer_of(source, samples, score):
+    """Name of the scorer, and of a part of its score where this is a dict."""
+    names = {}
+    for sample in samples:
+        for name, found in (sample.scores or {}).items():
+            parts = found.value if isinstance(found.value, dict) else [""]
+            names |= {f"{name}/{part}" if part else name: (name, part) for part in parts}
+    if score not in names and (score is not None or len(names) != 1):
+        raise ValueError(
+            f"baseline {source!r} has scores of {listed(names) or 'nothing'}, and score is "
+            f"{score!r}. Pass score= with one of them."
+        )
+    return names[score] if score else next(iter(names.values()))
 
 
 def _rows(scores, **keys):
     """One row per sample, the mean of its epochs where these come one by one."""
     columns = {"item": [str(sample.sample_id) for sample in scores]}
-    columns["score"] = [number_of(sample) for sample in scores]
+    columns["score"] = [number_of(sample.score, sample.sample_id) for sample in scores]
     for role, key in keys.items():
         if key is not None:
             columns[role] = [_label(sample, role, key) for sample in scores]
@@ -92,12 +164,12 @@ def _rows(scores, **keys):
     return rows.assign(model="run")
 
 
-def number_of(sample):
+def number_of(score, sample_id, part=""):
     """The score of a sample as Inspect's own metrics read it, nan where it has none."""
-    value = sample.score.value
+    value = score.value.get(part, np.nan) if part and isinstance(score.value, dict) else score.value
     if isinstance(value, (list, dict)):
         raise ValueError(
-            f"The score of sample {sample.sample_id!r} is a {type(value).__name__}, not a number. "
+            f"The score of sample {sample_id!r} is a {type(value).__name__}, not a number. "
             'Name the parts of a dict, as in metrics={"*": [mean_interval()]}, or take another '
             "scorer."
         )
@@ -137,16 +209,18 @@ def _estimates(rows, by, cluster, estimator, confidence_level):
 
 
 def _columns(estimate):
-    return {part: getattr(estimate, field) for part, field in _PARTS.items()}
+    columns = {part: getattr(estimate, field) for part, field in _PARTS.items()}
+    unknown = np.isnan(columns["_low"])  # one cluster alone, whose error is that of the others
+    return columns | {"_stderr": np.where(unknown, np.nan, columns["_stderr"])}
 
 
 def _named(names, columns):
     """Numbers by the names that Inspect shows."""
-    values = {
-        f"{name}{part}": float(column[i])
+    values = _Numbers(
+        (f"{name}{part}", float(column[i]))
         for i, name in enumerate(names)
         for part, column in columns.items()
-    }
+    )
     if len(values) < len(names) * len(columns):
         raise ValueError(
             f"The groups {listed(names)} cannot be reported: one has the name of another with "

@@ -42,11 +42,12 @@ def mean_interval(
 
     Notes
     -----
-    The same numbers as ``DirectEstimator`` of `skbench.summarize_items` on the log: Wilson's
-    interval for right and wrong answers, else Student's; with clusters the CR2 variance with
-    degrees of freedom of Bell and McCaffrey. An interval keeps its width where all answers are
-    right. Samples without a score are left out, and epochs are averaged, by Inspect. What the
-    samples cannot tell is nan, such as a standard error from one cluster.
+    The same numbers as ``DirectEstimator`` of `skbench.summarize_items`: Wilson's interval for
+    right and wrong answers, else Student's; with clusters the CR2 variance with the degrees of
+    freedom of Bell and McCaffrey, rounded down. An interval keeps its width where all answers are
+    right. Inspect leaves out samples without a score and reduces epochs first, by their mean if
+    the task names no other reducer. What the samples cannot tell is nan, such as a standard error
+    from one cluster.
 
     When not to use it: for benchmarks whose samples are all there is.
 
@@ -90,8 +91,8 @@ def group_means(
     Returns
     -------
     metric
-        Reports for a group ``law`` the values ``law``, ``law_stderr``, ``law_low`` and
-        ``law_high``.
+        Reports for a ``topic`` that is ``law`` the values ``topic=law``, ``topic=law_stderr``,
+        ``topic=law_low`` and ``topic=law_high``.
 
     Raises
     ------
@@ -100,7 +101,8 @@ def group_means(
 
     Notes
     -----
-    The same numbers as ``DirectEstimator`` or ``MixedModel`` of `skbench.summarize_items`.
+    The same numbers as ``DirectEstimator`` or ``MixedModel`` of `skbench.summarize_items`, but for
+    a group that has no interval, as its samples are one cluster: its standard error is nan, too.
 
     When not to use it: for means of groups without intervals, which Inspect's ``grouped`` has.
 
@@ -110,7 +112,7 @@ def group_means(
     >>> law = {"sample_metadata": {"topic": "law"}, "score": Sample(value=1.0)}
     >>> scores = [Sample(sample_id=i, **law) for i in range(10)]
     >>> {name: round(value, 2) for name, value in group_means("topic")(scores).items()}
-    {'law': 1.0, 'law_stderr': 0.09, 'law_low': 0.72, 'law_high': 1.0}
+    {'topic=law': 1.0, 'topic=law_stderr': 0.09, 'topic=law_low': 0.72, 'topic=law_high': 1.0}
     """
     from skbench.integrations._sample_scores import means_by_group
 
@@ -138,7 +140,7 @@ def difference(
     cluster : str, default=None
         As in `mean_interval`.
     score : str, default=None
-        Scorer of the baseline's log, where it has several.
+        Scorer of the baseline's log, where it has several; ``scorer/part`` of a score in parts.
     confidence_level : float, default=0.95
 
     Returns
@@ -150,15 +152,19 @@ def difference(
     Raises
     ------
     ValueError
-        If the baseline is no log of Inspect or holds several models, tasks or scorers; and as
-        `mean_interval`.
+        If the baseline is no log of Inspect, has several scorers or reducers of epochs, or was
+        shuffled before Inspect numbered its samples; and as `mean_interval`.
+    TypeError
+        If a dict holds anything but numbers by sample id.
     FileNotFoundError
         If there is no such file.
 
     Notes
     -----
-    The same numbers as `skbench.compare_models` of both logs. Samples that one of the two lacks
-    are left out: see ``difference_n``.
+    The same numbers as `skbench.compare_models` of the scores of both, epochs reduced as each task
+    says: give both the same reducer. Samples that one of the two lacks are left out: see
+    ``difference_n``. Pairs are samples of one id, as Inspect gives no metric their texts.
+    `skbench.read_items` of both logs compares these, too.
 
     When not to use it: to decide while a task runs, which is what `InspectStopping` is for.
 
@@ -173,9 +179,14 @@ def difference(
     from skbench.integrations._sample_scores import baseline_of, difference_from
 
     earlier = baseline_of(baseline, score)
+    if earlier.numbered:
+        raise ValueError(
+            f"baseline {baseline!r} was shuffled before Inspect numbered its samples, so that its "
+            "ids may be other questions here. Give each sample an id, and run the baseline again."
+        )
 
     def difference(scores: list[Any]) -> dict[str, float]:
-        return difference_from(scores, earlier, cluster, confidence_level)
+        return difference_from(scores, earlier.scores, cluster, confidence_level)
 
     difference([])
     return difference

@@ -12,7 +12,7 @@ import numpy as np
 from skbench._checks import listed
 from skbench._types import Path
 from skbench.comparison import SequentialComparison, SequentialMean, SequentialResult
-from skbench.integrations._sample_scores import baseline_of, number_of
+from skbench.integrations._sample_scores import baseline_of, number_of, text_of
 
 _RUNNING = WeakValueDictionary()  # by the id that Inspect gives a run of a task
 
@@ -43,6 +43,7 @@ class InspectStopping:
     baseline : str or dict, default=None
         Path of the log of the baseline, or its scores by sample id, for a `SequentialComparison`
         whose first name is the model that runs now. Samples without one are run but not compared.
+        Of a log, the means of epochs count, and a task with other texts under its ids is refused.
     scorer : str, default=None
         Scorer whose score counts; None takes the first.
     state : str or path, default=None
@@ -60,7 +61,8 @@ class InspectStopping:
     that fail, or stay without a score, are left out, as by Inspect itself.
     Samples are known by their task and id: one that `sequential` has counted is not counted again.
     A `SequentialMean` takes the name of the model, if it has none, and refuses another.
-    The order must be unrelated to the scores: shuffle the dataset (``dataset.shuffle(seed)``).
+    The order must be unrelated to the scores: shuffle the dataset (``dataset.shuffle(seed)``),
+    and give samples ids, as Inspect numbers the others only after that.
 
     When not to use it: to save epochs of single samples.
 
@@ -87,7 +89,9 @@ class InspectStopping:
                 "SequentialMean takes none."
             )
         self.sequential = sequential
-        self.baseline = None if baseline is None else baseline_of(baseline, scorer)
+        self.baseline, self._texts = None, {}
+        if baseline is not None:
+            self.baseline, self._texts, _ = baseline_of(baseline, scorer, means=True)
         self.scorer, self.state = scorer, state
         self._task, self._order, self._epochs, self._scores, self._next = "", [], 1, {}, 0
 
@@ -112,6 +116,14 @@ class InspectStopping:
                 f"baseline has scores of {listed(self.baseline, 3, repr)}, and of no sample of the "
                 f"task, which has {listed(self._order, 3, repr)}. Give the scores of these."
             )
+        texts = {str(x.id): text_of(x.input) for x in samples if str(x.id) in self._texts}
+        odd = [item for item, text in texts.items() if text != self._texts[item]]
+        if odd:
+            raise ValueError(
+                "In the log of the baseline, samples of the same id have other texts: "
+                f"{listed(odd, 3, repr)}. Give each sample an id of its own before the dataset is "
+                "shuffled, and run the baseline again."
+            )
         self._scores, self._next = {}, 0
         _RUNNING[task.eval_id] = self
         return "skbench"
@@ -129,7 +141,7 @@ class InspectStopping:
         scorer = next(iter(scores)) if self.scorer is None else self.scorer
         if scorer not in scores:
             raise ValueError(f"scorer={scorer!r}: sample {id!r} has scores of {listed(scores)}.")
-        self._count(id, epoch, number_of(scores[scorer]))
+        self._count(id, epoch, number_of(scores[scorer].score, id))
 
     def _count(self, id, epoch, score):
         self._scores.setdefault(id, {})[epoch] = score

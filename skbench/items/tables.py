@@ -286,8 +286,9 @@ def _clusters(rows, row, items, by, cluster):
         own = names[np.unique(codes[row == twice])]
         several = listed(own, most=3, show=repr)
         raise ValueError(
-            f"{_in_words(keys, items[twice])} is in several clusters: {several}. Make item ids "
-            "unique, or pass topic=, their column, if they start again in every topic."
+            f"{_in_words(keys, items[twice])} is in several clusters: {several}. Give all its rows "
+            "one cluster; or make item ids unique, or pass topic=, their column, if they start "
+            "again in every topic."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()

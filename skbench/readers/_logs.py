@@ -111,7 +111,8 @@ def _assembled(logs, options, notes):
     repeats = items["repeat"].max() > 1
     clusters = items["cluster"].notna().any()
     if clusters or repeats:
-        items["cluster"] = items["cluster"].where(items["cluster"].notna(), items["item"])
+        of_others = items.groupby("item")["cluster"].transform("first")  # logs that declare it
+        items["cluster"] = items["cluster"].fillna(of_others).fillna(items["item"])
     empty = {"repeat": not repeats, "cluster": not (clusters or repeats)}
     empty |= {name: items[name].isna().all() for name in ("confidence", *COSTS)}
     about = {name for log in logs for name, _ in log.run.about}

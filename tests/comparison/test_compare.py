@@ -321,7 +321,7 @@ ERRORS = [
     (dict(cluster="page"), "items has no column 'page'"),
     (dict(by="model"), "names the column of the models"),
     (dict(cluster="gap"), "4 of 64 rows have no 'gap'"),
-    (dict(cluster="run"), "item 0 is in several clusters: 0, 1. Make item ids unique"),
+    (dict(cluster="run"), "item 0 is in several clusters: 0, 1. Give all its rows"),
 ]
 
 

@@ -83,7 +83,7 @@ def test_groups_are_those_of_the_summary(scores, shrink, cluster):
     estimator = MixedModel() if shrink else DirectEstimator()
     estimate = estimator.fit(**summary.fit_args).estimate()
     found = group_means("area", cluster, shrink=shrink)(samples_of(items))
-    assert found == expected("art", estimate) | expected("law", estimate, 1)
+    assert found == expected("area=art", estimate) | expected("area=law", estimate, 1)
 
 
 @pytest.mark.parametrize("cluster", [None, "page"])
@@ -113,8 +113,14 @@ def test_what_the_samples_so_far_cannot_tell_is_nan():
     ):
         _, *rest = found.items()
         assert all(math.isnan(number) for key, number in rest if key != "difference_n")
+    groups = [
+        sample(i, i / 9, page=f"p{min(i, 4)}", area="law" if i < 4 else "art") for i in range(9)
+    ]
+    for one_page in (group_means("area", "page")(groups), group_means("area")(groups[:5])):
+        known = {name for name, number in one_page.items() if not math.isnan(number)}
+        assert known == {"area=art"} | {f"area=law{part}" for part in PARTS}
     assert mean_interval("page")(same_page)["mean"] == 0.3
-    assert group_means("area", "page")(same_page)["law"] == 0.3
+    assert group_means("area", "page")(same_page)["area=law"] == 0.3
     assert difference({1: 1.0})(one)["difference"] == -0.5
     assert difference({2: 1.0})(one)["difference_n"] == 0
     assert difference({1: math.nan})(one)["difference_n"] == 0
@@ -148,7 +154,10 @@ def test_epochs_one_by_one_are_averaged():
             "cannot be reported",
         ),
         (lambda: difference(Path("old.eval")), "path of a log as a string.*Posix"),
-        (lambda: difference("nowhere.eval"), "nowhere.eval"),
+        (lambda: difference({0: None}), "numbers by sample id.*{0: None}"),
+        (lambda: difference({0.0: 1}), "whole number, got {0.0: 1}"),
+        (lambda: InspectStopping(SequentialComparison(), {"q": "C"}), "got {'q': 'C'}"),
+        (lambda: float(mean_interval()([])), "use group_means"),
         (lambda: InspectStopping(SequentialComparison()), "needs baseline"),
     ],
 )
@@ -210,7 +219,7 @@ def run(inspect_ai):
     from inspect_ai.scorer import Score, accuracy, scorer
     from inspect_ai.solver import solver
 
-    def run(answers, metrics=None, max_samples=1, failing=(), **options):
+    def run(answers, metrics=None, max_samples=1, failing=(), texts=None, **options):
         @solver
         def answering():
             async def solve(state, generate):
@@ -230,7 +239,7 @@ def run(inspect_ai):
 
         samples = [
             Sample(
-                input=f"What is {i}?",
+                input=texts[i] if texts else f"What is {i}?",
                 target="yes",
                 id=i,
                 metadata={"page": f"p{i // 3}", "area": ("law", "art")[i // 3 % 2]},
@@ -290,7 +299,8 @@ def test_a_log_holds_what_reading_it_gives(run, answers, cluster):
     close = {"rtol": 0 if epochs == 1 else 1e-12}
     same(numbers(new, "mean_interval"), expected("mean", direct("model")), **close)
     groups = direct("topic")
-    same(numbers(new, "group_means"), expected("art", groups) | expected("law", groups, 1), **close)
+    by_area = expected("area=art", groups) | expected("area=law", groups, 1)
+    same(numbers(new, "group_means"), by_area, **close)
     with warnings.catch_warnings(action="ignore"):  # of those without a score, which are left out
         found = compare_models(items, "new", "old", cluster=column)
     wanted = expected("difference", found.estimate) | {"difference_n": found.n_items[0]}
@@ -306,9 +316,10 @@ def same(found, wanted, rtol):
 def test_a_baseline_is_one_run_of_one_scorer(inspect_ai, run):
     log = run([1.0, 0.0])
     assert difference(log.location)([sample(0, 1.0), sample(1, 1.0)])["difference"] == 0.5
-    run([0.0, 1.0])
-    with pytest.raises(ValueError, match="several models"):
-        difference(str(Path(log.location).parent))
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.eval"):
+        difference("nowhere.eval")
+    with pytest.raises(ValueError, match="'logs' is no log of Inspect"):
+        difference("logs")
     from inspect_ai.dataset import Sample
     from inspect_ai.scorer import includes, match
 
@@ -316,9 +327,43 @@ def test_a_baseline_is_one_run_of_one_scorer(inspect_ai, run):
         dataset=[Sample(input="?", target="", id=1)], scorer=[match(), includes()], solver=[]
     )
     two = inspect_ai.eval(task, model="mockllm/model", display="none")[0].location
-    with pytest.raises(ValueError, match="'match' taken .* not includes.* Pass score="):
+    with pytest.raises(ValueError, match="scores of match, includes, .* Pass score="):
         difference(two)
     assert difference(two, score="includes")([sample(1, 1.0)])["difference_n"] == 1
+
+
+@pytest.mark.peers
+def test_a_run_does_not_differ_from_itself_whatever_the_reducer(inspect_ai, run):
+    answers = [[i % 2, i % 3 / 2, math.nan if i % 5 else 1.0] for i in range(30)]
+    for reducer in ("mean", "max", "mode", "pass_at_2"):
+        epochs = inspect_ai.Epochs(3, reducer)
+        found = difference(run(answers, epochs=epochs).location)
+        again = numbers(run(answers, [found], epochs=epochs))
+        assert again["difference"] == 0 and again["difference_n"] == 30
+    old = run(answers, epochs=inspect_ai.Epochs(3, ["max", "mode"])).location
+    with pytest.raises(ValueError, match="reduces epochs by max, mode, and holds 2 lists"):
+        difference(old)
+    parts = run([[{"a": j, "b": i} for j in range(3)] for i in range(5)], epochs=epochs).location
+    scores = [sample(i, 0) for i in range(5)]
+    assert difference(parts, score="given/a")(scores)["difference"] == -1
+
+
+@pytest.mark.peers
+def test_a_baseline_that_was_numbered_after_a_shuffle_is_refused(inspect_ai):
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.scorer import match
+
+    def log(ids, shuffled=True):
+        dataset = MemoryDataset([Sample(input="?", target="", id=i) for i in ids])
+        if shuffled:
+            dataset.shuffle(1)
+        task = inspect_ai.Task(dataset=dataset, scorer=match(), solver=[])
+        return inspect_ai.eval(task, model="mockllm/model", display="none", limit=9)[0].location
+
+    for path in (log(range(20)), log("abcdefghij"), log([None] * 20, shuffled=False)):
+        assert difference(path)([])["difference_n"] == 0
+    with pytest.raises(ValueError, match="shuffled before Inspect numbered"):
+        difference(log([None] * 20))
 
 
 @pytest.mark.peers
@@ -420,6 +465,20 @@ def test_stopping_compares_with_a_baseline(run):
         log = run([0.0] * 60, early_stopping=InspectStopping(race, baseline=baseline))
         verdict = log.results.early_stopping.metadata["verdict"]
         assert verdict == ("undecided" if len(baseline) == 1 else "old")
+
+
+@pytest.mark.peers
+def test_stopping_compares_texts_with_those_of_the_log(inspect_ai, run):
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+
+    picture = [ContentText(text="y" * 6000), ContentImage(image="data:image/png;base64,aaaa")]
+    texts = ["x" * 6000, [ChatMessageUser(content=picture)], "What?"]
+    old = run([1.0] * 3, texts=texts).location
+    for other, status in (("What?", "success"), ("Who?", "error")):
+        race = InspectStopping(SequentialComparison(), baseline=old)
+        log = run([1.0] * 3, texts=[*texts[:2], other], early_stopping=race)
+        assert log.status == status
+    assert "samples of the same id have other texts: '2'." in log.error.message
 
 
 @pytest.mark.peers

@@ -105,6 +105,16 @@ def test_values(tmp_path):
     assert read_items(path)["score"].tolist() == [1, 0, 0.5, 0, 1, 0.25, 1, 0.75]
 
 
+def test_a_cluster_that_one_log_declares_is_that_of_the_same_samples_in_others(tmp_path):
+    samples = [sample(i, "C", metadata={"page": f"p{i // 2}"}) for i in range(4)]
+    write_log(tmp_path / "old.json", samples[1:], model="old")
+    about = {"scorers": [{"name": "s", "metrics": [{"options": {"cluster": "page"}}]}]}
+    write_log(tmp_path / "new.json", samples[:3], model="new", **about)
+    items = read_items(tmp_path).set_index(["model", "item"])["cluster"]
+    assert items["new"].tolist() == ["p0", "p0", "p1"]
+    assert items["old"].to_dict() == {"t/1": "p0", "t/2": "p1", "t/3": "t/3"}
+
+
 def text_of(text):
     return [{"role": "user", "content": [{"type": "text", "text": text}, {"type": "image"}]}]
 

@@ -92,7 +92,8 @@ def test_baseline_is_stored_only_if_it_passes(files, tmp_path):
     )
     assert run(stored, files["worse"], "--margin", 0.02).exit_code == 3
     before = stored.read_text()
-    moved = run(stored, files["old"], "--margin", 0.02, "--save-baseline", stored)
+    wide = "--margin", 0.9, "--fail", "margin"
+    moved = run(stored, files["worse"], *wide, "--save-baseline", stored)
     assert moved.exit_code == 0 and stored.read_text() != before
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 

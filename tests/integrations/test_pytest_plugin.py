@@ -447,6 +447,17 @@ def pytest_sessionfinish(): print("timer:", *log)
 """
 
 
+def test_failed_runs_are_not_retried(run):
+    """By pytest-retry, which looks at the nearest of these markers, in each run."""
+    result = run(f"""
+@pytest.mark.flaky(retries=2)
+@{GOOD}
+def test_it(request):
+    assert request.node.get_closest_marker("flaky").kwargs == {{"condition": False}}
+""")
+    result.assert_outcomes(passed=1)
+
+
 @pytest.mark.parametrize("func_only", [False, True])
 def test_the_limit_of_pytest_timeout_is_for_each_run(run, pytester, func_only):
     """The hooks are those of pytest-timeout; the first start allows for imports."""

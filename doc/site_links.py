@@ -76,6 +76,11 @@ def source(domain, info):
     return f"{REPOSITORY}/blob/{COMMIT}/{path.as_posix()}#L{start}-L{start + len(lines) - 1}"
 
 
+def name_repository(app, docname, source):
+    """``|repository|`` in a page, also in its code, is the owner and the name."""
+    source[0] = source[0].replace("|repository|", "/".join(REPOSITORY.split("/")[-2:]))
+
+
 def edit(app, pagename, templatename, context, doctree):
     """The edit button of a page leads to the file the page is made of; else there is none."""
     path = f"doc/{pagename}.rst"

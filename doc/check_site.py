@@ -49,6 +49,9 @@ SEARCHES = {
     "early stopping": "sequential",
     "fairness": "group_metrics",
     "flaky": "pass_at_k",
+    "flaky test": "continuous_integration",
+    "CI": "continuous_integration",
+    "p-value": "clustered_and_paired_comparisons",
 }
 ARGUMENTS = [
     "--no-sandbox",
@@ -63,7 +66,10 @@ ASK = """() => ({
     links: [...document.querySelectorAll('a[href]')].map(a => a.href),
     anchors: [...document.querySelectorAll('[id]')].map(e => e.id),
     broken: [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src),
-    width: document.documentElement.scrollWidth,
+    width: Math.max(
+        document.documentElement.scrollWidth,
+        ...[...document.querySelectorAll('.bd-content, .bd-article')].map(e => e.scrollWidth),
+    ),
 })"""
 
 

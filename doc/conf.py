@@ -155,6 +155,7 @@ def setup(app):
     app.connect("builder-inited", thumbnails.draw, priority=900)  # after the gallery
     app.connect("build-finished", gallery_checks.check)
     app.connect("build-finished", site_links.write_versions)
+    app.connect("source-read", site_links.name_repository)
     app.connect("doctree-read", site_links.lead_to_the_page)
     app.connect("doctree-read", site_links.not_the_room)
     app.connect("missing-reference", site_links.resolve, priority=400)  # before other packages

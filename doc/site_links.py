@@ -76,6 +76,11 @@ def source(domain, info):
     return f"{REPOSITORY}/blob/{COMMIT}/{path.as_posix()}#L{start}-L{start + len(lines) - 1}"
 
 
+def name_repository(app, docname, source):
+    """``|repository|`` in a page, also in its code, is the owner and the name."""
+    source[0] = source[0].replace("|repository|", "/".join(REPOSITORY.split("/")[-2:]))
+
+
 def edit(app, pagename, templatename, context, doctree):
     """The edit button of a page leads to the file the page is made of; else there is none."""
     path = f"doc/{pagename}.rst"
@@ -97,13 +102,13 @@ def preview(app, pagename, templatename, context, doctree):
         for paragraph in doctree.findall(nodes.paragraph)
         if paragraph.parent.tagname in ("section", "desc_content")
     ]
-    sentences = [*_END.split(" ".join(texts[:2])), ""]
+    sentences = [sentence for text in texts[:2] for sentence in _END.split(text)] + ["", ""]
     asks = sentences[0].endswith("?") and "\\" not in sentences[1]  # formulas are not for previews
     tags = {
         "description": " ".join(sentences[: 2 if asks else 1]),
         "og:type": "website",
         "og:site_name": app.config.project,
-        "og:title": next(doctree.findall(nodes.title)).astext(),
+        "og:title": next(doctree.findall(nodes.section)).next_node(nodes.title).astext(),
         "og:url": PAGES + app.builder.get_target_uri(pagename),
         "og:image": PAGES + "_static/card.png",
         "twitter:card": "summary_large_image",

@@ -64,7 +64,7 @@ print("\nstandard error of the difference")
 print(errors.round(4).to_string())
 
 # %%
-# The next comparison of models like these: items needed for a difference of three
+# The next comparison of models like these: items needed for a difference of two to ten
 # points, in texts of five questions again.
 
 omega2 = comparison.omega2[0]

@@ -9,15 +9,16 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import pandas as pd
 
-from skbench._numbers import number, score_form
+from skbench._numbers import markdown_text, number, score_form
 from skbench._printed import Printed, records
 from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.comparison.extreme_groups import Extremes, likely_in_words
 from skbench.stats.ranking import noninferiority
 
 BLIND = 0.5  # a gate with less power says so before anything else
-_MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
+_MARKS = {"pass": "✅", "fail": "❌", "undecided": "⚠️"}
 _ROWS_SHOWN = 20
+_LONGEST = 120  # of a name in sentences and tables
 _ENDS = ("value", "low", "high")
 _ADJUSTED = "After adjustment for the number of topics"
 
@@ -104,11 +105,11 @@ class GateResult(Printed):
     def sentences(self) -> list[str]:
         """The result in words; a blind gate says so first."""
         low, high, difference = map(self._number, (self.low, self.high, self.difference))
+        old, new = map(_short, (self.baseline, self.candidate))
         ends = f"{low} to {high}" if np.isfinite(self.low) else "unknown"
         verdict = (
-            f"{self.verdict.upper()}{self._by_worst()}: {self.candidate} - {self.baseline} = "
-            f"{difference} ({100 * self.confidence_level:.4g}% interval {ends}, "
-            f"margin {self.margin:.4g})."
+            f"{self.verdict.upper()}{self._by_worst()}: {new} - {old} = {difference} "
+            f"({100 * self.confidence_level:.4g}% interval {ends}, margin {self.margin:.4g})."
         )
         words = [verdict, self._on_power()]
         if not self.power >= BLIND:
@@ -128,12 +129,14 @@ class GateResult(Printed):
         value = " of those answered, is unknown" if value == "unknown" else f", is at {value}"
         place = {"fail": "is below", "pass": "is not below", "undecided": "may be below"}
         chance = self.worst.worst_probability
-        likely = likely_in_words(chance.set_axis([_text(label) for label in chance.index]))
+        likely = likely_in_words(chance.set_axis([_short(label) for label in chance.index]))
         verdict, own = verdict_on_worst(self.worst, self.own_means, self.floor), self.own_means
         alone = verdict == "undecided" and self.worst.to_frame().loc["worst", "low"] >= self.floor
-        so = f": the items of {_text(own.idxmin())} have {self._number(own.min())}" if alone else ""
+        so = (
+            f": the items of {_short(own.idxmin())} have {self._number(own.min())}" if alone else ""
+        )
         return [
-            f"The worst topic of {self.candidate}, most likely {likely}{value} "
+            f"The worst topic of {_short(self.candidate)}, most likely {likely}{value} "
             f"({100 * self.confidence_level:.4g}% interval {low} to {high}), and "
             f"{place[verdict]} {self.floor:.4g}{so}."
         ]
@@ -181,7 +184,7 @@ class GateResult(Printed):
         worse = self._worse_topics()["difference"]
         if worse.empty:
             return [f"{_ADJUSTED}, no topic of {len(self.topics)} is shown to have got worse."]
-        lost = [f"{_text(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
+        lost = [f"{_short(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
         return [
             f"{_ADJUSTED}, {len(worse)} of {len(self.topics)} got worse: {', '.join(lost)}{more}."
@@ -219,8 +222,10 @@ class GateResult(Printed):
         return json.dumps(document, indent=1, default=str, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """A table for the summary of a pull request."""
-        first, *others = self.sentences()
+        """The verdict and a table, for the summary of a pull request."""
+        others, seeing = self.sentences(), self.power >= BLIND
+        verdict = others.pop(0 if seeing else 1)
+        blind = [] if seeing else [markdown_text(others.pop(0)), ""]
         power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f}%"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
         cells = [
@@ -229,9 +234,9 @@ class GateResult(Printed):
             f"{self.margin:.4g}", f"{self.n_items:,}", power, needed,
         ]  # fmt: skip
         lines = [
-            f"### {_MARKS[self.verdict]}: {self.candidate} against {self.baseline}",
+            f"### {_MARKS[self.verdict]} {markdown_text(verdict)}",
             "",
-            *([] if self.power >= BLIND else [first, ""]),
+            *blind,
             "| baseline (old) | candidate (new) | new - old | low | high | margin | items "
             "| power | needed |",
             "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -242,12 +247,11 @@ class GateResult(Printed):
             lines += ["| topic that got worse | new - old | adjusted p-value | items |",
                       "|---|---:|---:|---:|"]  # fmt: skip
             lines += [
-                f"| {_text(row.Index)} | {self._number(row.difference, '+')} "
+                f"| {markdown_text(_short(row.Index))} | {self._number(row.difference, '+')} "
                 f"| {row.adjusted:.2g} | {row.n_items} |"
                 for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
-        told = [text for text in others if not text.startswith(self.verdict.upper())]
-        return "\n".join([*lines, *(f"- {text}" for text in told), ""])
+        return "\n".join([*lines, *(f"- {markdown_text(text)}" for text in others), ""])
 
     def _printed(self):
         return self.sentences()
@@ -255,3 +259,9 @@ class GateResult(Printed):
 
 def _text(label):
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _short(label):
+    """The same in sentences and tables; of a very long name, both ends."""
+    text = _text(label)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 40]}…{text[-39:]}"

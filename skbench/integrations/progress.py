@@ -13,8 +13,8 @@ def show_progress() -> Iterator[None]:
     """Show a bar for every long loop inside the block.
 
     Repetitions of a study, splits, earlier models and steps of a mixed model are counted, also
-    where ``n_jobs`` gives them to workers. A loop within a loop is shown at the end of the outer
-    bar. Results stay as they are.
+    where ``n_jobs`` gives them to workers, but not in threads that the block starts. A loop within
+    a loop is shown at the end of the outer bar. Results stay as they are.
 
     Raises
     ------

@@ -4,6 +4,9 @@ pytest loads this file in every session by the entry point ``pytest11`` in setup
 pytest, and everything else when a marked test runs.
 """
 
+# Private to pytest, looked at in 8.0 and 9.2: `_obj`, `_instance`, `_request`, `_initrequest` and
+# `_report_sections` of an item, `_setupstate` of the session, and the words "[XPASS(strict)]".
+
 import copy
 from inspect import signature
 from typing import NamedTuple
@@ -12,6 +15,12 @@ import pytest
 
 _PROPERTY = "skbench_stochastic"
 _ABORTS = (pytest.exit.Exception, KeyboardInterrupt)
+_OBJECT = ("_instance", "_obj")
+_RUNNING, _LIMIT = pytest.StashKey[bool](), pytest.StashKey[object]()
+_SUBTESTS = (
+    "pytest reports each subtest of each run as a test of its own. "
+    "Leave the subtests out: assert in the test itself, or use pytest.mark.parametrize."
+)
 
 
 def pytest_configure(config):
@@ -28,7 +37,8 @@ def pytest_configure(config):
 def pytest_runtest_protocol(item, nextitem):
     """Run a marked test; leave all others to pytest."""
     mark = item.get_closest_marker("stochastic")
-    if mark is None or item.config.getoption("setuponly", False):
+    shown = item.config.getoption("setuponly", False)  # no test is run
+    if mark is None or shown or not isinstance(item, pytest.Function):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     try:
@@ -39,13 +49,37 @@ def pytest_runtest_protocol(item, nextitem):
     return True
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item):
+    """Refuse the marker of what is no function, as a doctest, and two that differ in one place."""
+    marks = list(item.iter_markers_with_node("stochastic"))
+    if marks and not isinstance(item, pytest.Function):
+        _refuse(f"it is for test functions, and this is a {type(item).__name__}")
+    if any(node is marks[0][0] and mark != marks[0][1] for node, mark in marks):
+        _refuse("two markers in one place differ; leave one out")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item):
+    """Refuse a report from within a run, which is of a subtest."""
+    if item.stash.get(_RUNNING, False):
+        _refuse(_SUBTESTS)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_timeout_set_timer(item, settings):
+    """Note a limit that pytest-timeout sets to a whole test; it is one for each run."""
+    if not settings.func_only:
+        item.stash[_LIMIT] = settings
+
+
 def pytest_terminal_summary(terminalreporter):
     """Print the verdict and the interval of each marked test."""
     found = {
-        report.nodeid: dict(report.user_properties)[_PROPERTY]
+        report.nodeid: getattr(report, _PROPERTY)
         for reports in terminalreporter.stats.values()
         for report in reports
-        if getattr(report, "when", None) == "call" and _PROPERTY in dict(report.user_properties)
+        if hasattr(report, _PROPERTY)
     }
     if found:
         terminalreporter.section("stochastic tests")
@@ -64,26 +98,26 @@ def _repeat(item, mark, nextitem):
     """Run a test until its runs decide; report one set-up, one call and one tear-down."""
     # To pytest another test of the same class or module: what those share stays between runs.
     neighbor = copy.copy(item)
-    counted, last, seconds = [], {}, 0.0
+    counted, last, seconds, renew = [], {}, 0.0, _renewal(item)
 
     def set_up():
         item.ihook.pytest_runtest_setup(item=item)
         if not counted:
             counted.append(_settings(mark))
+            _restart_limit(item)  # which is not for the imports
 
     while True:
-        _renew(item)
         phases, stop = [_phase(item, "setup", set_up)], True
         if phases[0].report.passed:
             (runs,) = counted
             one = _phase(item, "call", lambda: item.ihook.pytest_runtest_call(item=item))
             seconds += one.report.duration
-            raised = one.call.excinfo and one.call.excinfo.value
-            if isinstance(raised, (pytest.skip.Exception, pytest.xfail.Exception)):
+            passed = _passed(one)
+            if passed is None:
                 phases.append(one)
             else:
-                last[raised is None] = one
-                stop = runs.add(raised is None)
+                last[passed] = one
+                stop = runs.add(passed)
                 if stop:
                     # The other outcome is never alone: `Runs` refuses plans that it could have.
                     one = last[runs.passed]
@@ -92,6 +126,7 @@ def _repeat(item, mark, nextitem):
         if not stop:
             torn = _tear_down(item, neighbor)
             if not torn.report.failed:
+                renew()
                 continue
             phases.append(torn)
         for phase in phases:
@@ -105,6 +140,10 @@ def _repeat(item, mark, nextitem):
         return
 
 
+def _refuse(words):
+    raise pytest.fail.Exception(f"@pytest.mark.stochastic: {words}", pytrace=False) from None
+
+
 def _settings(mark):
     """The `Runs` that a marker asks for."""
     from skbench.integrations._stochastic import Runs
@@ -113,21 +152,57 @@ def _settings(mark):
         bound = signature(Runs).bind(*mark.args, **mark.kwargs)
         return Runs(*bound.args, **bound.kwargs)
     except (TypeError, ValueError) as error:
-        raise pytest.fail.Exception(f"@pytest.mark.stochastic: {error}", pytrace=False) from None
+        _refuse(error)
 
 
-def _renew(item):
-    """A fresh instance of the test's class, fresh fixtures, and none of the last run's output."""
-    for name in ("_instance", "_obj"):
-        item.__dict__.pop(name, None)
-    item._report_sections.clear()
-    if hasattr(item, "_initrequest"):
+def _renewal(item):
+    """A function that makes an item as it was before its first run, with a fresh instance."""
+    if not item._request:  # pytest has run it before
         item._initrequest()
+    # A function that a plugin has put there stays, and its instance, to which it may be bound.
+    home = item.parent.obj if item.instance is None else item.instance
+    replaced = item.obj != getattr(home, item.originalname, None)
+    kept = {name: vars(item)[name] for name in _OBJECT if replaced and name in vars(item)}
+    if item.get_closest_marker("flaky"):  # pytest-retry would repeat each failed run
+        item.add_marker(pytest.mark.flaky(condition=False), append=False)
+    markers, properties = item.own_markers[:], item.user_properties[:]
+
+    def renew():
+        for name in _OBJECT:
+            vars(item).pop(name, None)
+        vars(item).update(kept)
+        item.own_markers[:], item.user_properties[:] = markers, properties
+        item._report_sections.clear()
+        item._initrequest()
+        _restart_limit(item)
+
+    return renew
+
+
+def _restart_limit(item):
+    """Start the timer of pytest-timeout anew."""
+    if _LIMIT in item.stash:
+        item.config.hook.pytest_timeout_cancel_timer(item=item)
+        item.config.hook.pytest_timeout_set_timer(item=item, settings=item.stash[_LIMIT])
 
 
 def _phase(item, when, function):
+    item.stash[_RUNNING] = True
     call = pytest.CallInfo.from_call(function, when=when, reraise=_ABORTS)
+    item.stash[_RUNNING] = False
     return _Phase(call, item.ihook.pytest_runtest_makereport(item=item, call=call))
+
+
+def _passed(phase):
+    """Whether a run passed; None if it is no run, and ends the test."""
+    report, raised = phase.report, phase.call.excinfo and phase.call.excinfo.value
+    if isinstance(raised, pytest.fail.Exception) and _SUBTESTS in str(raised):
+        return None
+    if hasattr(report, "wasxfail"):  # by a marker, which is for the verdict, or by pytest.xfail
+        return None if isinstance(raised, pytest.xfail.Exception) else raised is None
+    if report.skipped:
+        return None
+    return report.passed or str(report.longrepr).startswith("[XPASS(strict)]")
 
 
 def _tear_down(item, nextitem):
@@ -137,8 +212,9 @@ def _tear_down(item, nextitem):
 
 def _describe(item, report, words, seconds):
     """Add the verdict to the report of the run that stands for all."""
-    item.user_properties.append((_PROPERTY, words))  # of the tear-down, for the XML of JUnit
     report.user_properties.append((_PROPERTY, words))
+    item.user_properties[:] = report.user_properties  # of the tear-down, for the XML of JUnit
+    setattr(report, _PROPERTY, words)  # for the summary; pytest-xdist keeps it
     report.duration = seconds
     place = getattr(report.longrepr, "reprcrash", None)
     if place is not None:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed
+from skbench._checks import kind_of, listed
 from skbench._printed import NUMBERS, records
 from skbench._types import checked
 from skbench.containers import Estimate
+
+_LONGEST = 250  # letters of a name in MLflow
 
 
 @checked
@@ -28,21 +30,27 @@ def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
     estimate : Estimate
         Score units are kept; a leaderboard has one as its ``estimate``.
     name : str, default="estimate"
-        What its metrics, parameters and table begin with. Estimates of one run need different
-        names.
+        What its metrics, parameters and table begin with. It may hold slashes.
 
     Raises
     ------
     ImportError
         If MLflow is not installed.
     ValueError
-        If two labels have the same name in MLflow, where only letters, digits, spaces, dots,
-        dashes and underscores stand: all others become underscores.
+        If the run already has an estimate of this name, `name` has other letters than those of
+        Notes, two labels have the same name in MLflow, or one is too long for it.
 
     Notes
     -----
+    Labels become names of letters, digits, spaces, dots, dashes and underscores. Each other
+    letter becomes an underscore, and so does a label that is empty, ``.`` or ``..``. A missing
+    label is ``nan``.
+
     A number that is not known, or infinite, is no metric, as databases hold it as 0 or as a
     finite one. The table has it as nan or inf. Without an active run, MLflow starts one.
+
+    Nothing is logged before all is checked. Parameters are logged last: where MLflow fails before
+    them, the same call can be repeated.
 
     When not to use it: for rows of items, which ``mlflow.log_artifact`` keeps as a file.
 
@@ -56,8 +64,20 @@ def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
     """
     mlflow = _package("mlflow")
     table, labels = _table(estimate), estimate.labels
-    parts = [[re.sub(r"[^\w. -]", "_", part) for part in label] for label in _parts(labels)]
-    keys = _joined(parts, labels, "in MLflow")
+    if name != "/".join(map(_in_mlflow, name.split("/"))):
+        raise ValueError(
+            "name must be letters, digits, spaces, dots, dashes and underscores, with single "
+            f"slashes between them, got {name!r}."
+        )
+    texts = [[_in_mlflow(text) for text in level] for level in _texts(labels)]
+    keys = _joined(texts, labels, "in MLflow")
+    longest = _LONGEST - len(f"{name}/standard_error/")
+    for key, label in zip(keys, labels, strict=True):
+        if len(key) > longest:
+            raise ValueError(
+                f"Label {label!r} has {len(key)} letters, and MLflow has room for {longest} after "
+                f"name={name!r}. Rename it, or pass a shorter name."
+            )
     metrics = {
         f"{name}/{what}/{key}": number
         for what in NUMBERS
@@ -65,9 +85,12 @@ def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
         if np.isfinite(number)
     }
     words = ("method", "guarantee", "confidence_level")
-    mlflow.log_params({f"{name}/{word}": getattr(estimate, word) for word in words})
-    mlflow.log_metrics(metrics)
+    run = mlflow.active_run() or mlflow.start_run()
+    if f"{name}/method" in mlflow.get_run(run.info.run_id).data.params:
+        raise ValueError(f"The run already has an estimate {name!r}. Pass another name=.")
     mlflow.log_text(table.to_csv(index=False, na_rep="nan"), f"{name}.csv")
+    mlflow.log_metrics(metrics)
+    mlflow.log_params({f"{name}/{word}": getattr(estimate, word) for word in words})
 
 
 @checked
@@ -83,7 +106,9 @@ def to_wandb(estimate: Estimate) -> Any:
     -------
     wandb.Table
         Columns: one for each level of the labels, then those of `Estimate.to_frame` and
-        confidence_level. A number that is not known, or infinite, is empty.
+        confidence_level. A number that is not known, or infinite, is empty. A level of labels
+        that are all numbers stays numbers. All others are text, where a missing label is
+        ``nan``.
 
     Raises
     ------
@@ -161,12 +186,12 @@ def to_model_card(
     """
     labels, table = estimate.labels, _table(estimate)
     if "model" in labels.names:
-        models = labels.get_level_values("model").astype(str)
+        models = _texts(labels)[labels.names.index("model")]
         if model not in models:
             raise ValueError(f"No label is of {model!r}, only of {listed(models.unique(), 6)}.")
         labels, table = labels[models == model], table[models == model]
         labels = labels.droplevel("model") if labels.nlevels > 1 else None
-    configs = [None] if labels is None else _joined(_parts(labels), labels, "in the card")
+    configs = [None] if labels is None else _joined(_texts(labels), labels, "in the card")
     results = []
     for config, row in zip(configs, records(table), strict=True):
         if row["value"] is None:
@@ -199,7 +224,10 @@ def _known(**fields):
 
 
 def _table(estimate):
-    """One row per group: labels in columns, then what `Estimate.to_frame` has, and the level."""
+    """One row per group: labels in columns, then what `Estimate.to_frame` has, and the level.
+
+    Labels are text, but for levels that are numbers.
+    """
     labels, table = estimate.labels, pd.DataFrame(estimate.to_frame().reset_index(drop=True))
     table.insert(table.columns.get_loc("method"), "confidence_level", estimate.confidence_level)
     several = labels.nlevels > 1
@@ -211,21 +239,28 @@ def _table(estimate):
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise ValueError(f"Two columns would be called {twice!r}. Rename that level of the labels.")
-    return pd.concat(
-        [labels.to_frame(index=False, name=names if several else names[0]), table], axis=1
-    )
+    for place, (name, texts) in enumerate(zip(names, _texts(labels), strict=True)):
+        level = labels.get_level_values(place)
+        is_numeric = kind_of(level) == "number" and not level.hasnans
+        table.insert(place, name, level if is_numeric else texts)
+    return table
 
 
-def _parts(labels):
-    """The parts of each label, as text."""
-    parts = [labels.get_level_values(place).astype(str) for place in range(labels.nlevels)]
-    return list(zip(*parts, strict=True))
+def _texts(labels):
+    """Each level of the labels as text."""
+    levels = [labels.get_level_values(place) for place in range(labels.nlevels)]
+    return [level.astype(str).where(level.notna(), "nan") for level in levels]
 
 
-def _joined(parts, labels, where):
-    """One name for the parts of each label; names must differ."""
+def _in_mlflow(text):
+    """A part of a name, which is neither empty nor a step between folders."""
+    return re.sub(r"\A\.{0,2}\Z|[^\w. -]", "_", text)
+
+
+def _joined(levels, labels, where):
+    """One name for each label, of the texts of its levels; names must differ."""
     first = {}
-    for label, name in zip(labels, map("/".join, parts), strict=True):
+    for label, name in zip(labels, map("/".join, zip(*levels, strict=True)), strict=True):
         if name in first:
             raise ValueError(
                 f"Labels {first[name]!r} and {label!r} are both {name!r} {where}. Rename one."

@@ -28,7 +28,7 @@ Format: TypeAlias = Literal[
     "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench", "opencompass", "mteb", "junit",
     "pytest-json", "table",
 ]  # fmt: skip
-_ONE = (str, os.PathLike, Mapping)
+_ONE = (str, os.PathLike, Mapping, type(None))
 
 
 @checked
@@ -224,9 +224,13 @@ def read_with_notes(
     '1 of 4 scores are blank: dropped, not counted as wrong'
     """
     wanted, paths = Options(**options), []
-    if path is None:
-        raise TypeError("path is None, which simple_evaluate returns in all processes but one.")
-    for number, one in enumerate([path] if isinstance(path, _ONE) else path, start=1):
+    each = [path] if isinstance(path, _ONE) else {id(one): one for one in path}.values()
+    for number, one in enumerate(each, start=1):
+        if one is None:
+            raise TypeError(
+                "path is or holds None, which simple_evaluate returns in all processes but the "
+                "first. Read there."
+            )
         if one == "":
             raise FileNotFoundError("There is no file ''.")
         paths += in_memory(one, number) if isinstance(one, Mapping) else [FilePath(one)]

@@ -1,6 +1,7 @@
 """`skbench gate`: may the new results take the place of the old ones?"""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -54,7 +55,11 @@ _ROLES = ("model", "item", "score", "cluster", "repeat")
     "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
 )
 @file_option(
-    "--save-baseline", "Store NEW as the next baseline, if it passes.", "FILE.csv", (".csv",)
+    "--save-baseline",
+    "Store NEW as the next baseline, if it passes; it may replace OLD.",
+    "FILE.csv",
+    (".csv",),
+    replaces="old",
 )
 @form_option("json", "markdown")
 def gate(old, new, margin, undecided, save_baseline, form, **options):
@@ -73,7 +78,8 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         outcome = result.verdict
         if outcome == "undecided" and undecided is not None:
             outcome = undecided
-            say(f"undecided: taken as {undecided} (--undecided {undecided})")
+            taken = f"Undecided is taken as {undecided}: --undecided {undecided}."
+            result = replace(result, remarks=(taken, *result.remarks))
         if save_baseline and outcome == "pass":
             _store(rows, options["by"], save_baseline)
         if form == "markdown":

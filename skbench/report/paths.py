@@ -26,8 +26,9 @@ class Output(click.ParamType):
 
     name = "file"
 
-    def __init__(self, suffixes=()):
+    def __init__(self, suffixes=(), replaces=None):
         self.suffixes = suffixes
+        self.replaces = replaces
 
     def convert(self, value, param, ctx):
         """The path as it was typed."""
@@ -50,9 +51,12 @@ class Output(click.ParamType):
         return value
 
 
-def file_option(name, help_text, metavar=None, suffixes=()):
-    """An option that names a file to write, which ends in one of these."""
-    return click.option(name, type=Output(suffixes), metavar=metavar, help=help_text)
+def file_option(name, help_text, metavar=None, suffixes=(), replaces=None):
+    """An option that names a file to write, which ends in one of these.
+
+    It may be the very file that the argument `replaces` names, which is read before.
+    """
+    return click.option(name, type=Output(suffixes, replaces), metavar=metavar, help=help_text)
 
 
 def check_beside(path):
@@ -74,10 +78,11 @@ def _keep_apart(path, param, context):
     for other, its in typed[True]:
         if is_output:
             _check_apart(path, f"{param.opts[-1]} {path}", other, its)
-        else:
+        elif its.type.replaces != param.name or not _is_same(path, other):
             _check_apart(other, f"{its.opts[-1]} {other}", path, param)
     for other, its in typed[False] if is_output else ():
-        _check_apart(path, f"{param.opts[-1]} {path}", other, its)
+        if param.type.replaces != its.name or not _is_same(path, other):
+            _check_apart(path, f"{param.opts[-1]} {path}", other, its)
     typed[is_output].append((path, param))
 
 

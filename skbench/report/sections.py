@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import append_whole
-from skbench._numbers import number, score_form
+from skbench._numbers import markdown_text, number, score_form
 from skbench._printed import NUMBERS
 from skbench.comparison.extreme_groups import likely_in_words
 from skbench.comparison.tradeoffs import cost_in_words
@@ -15,7 +15,7 @@ from skbench.report import tables
 from skbench.report.headline import facts, headline
 from skbench.report.table import Column, Table
 from skbench.report.terminal import MOST_ROWS, ascii_only, print_line, print_prose, say, setting
-from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_whole
+from skbench.report.writers import as_latex, as_list, as_markdown, print_whole
 
 _BAR_WIDTH = 30
 _MARKS = "├─●┤"

@@ -1,12 +1,10 @@
 """Tables on the terminal, in Markdown and in LaTeX; the template of the page is the fourth."""
 
-import re
-
 from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from skbench._numbers import visible
+from skbench._numbers import markdown_text, visible
 from skbench.report import terminal
 
 _LATEX = {
@@ -74,11 +72,6 @@ def as_markdown(table):
 def as_list(sentences):
     """Sentences as a list in Markdown."""
     return "\n".join(f"- {markdown_text(text.strip())}" for text in sentences if text.strip())
-
-
-def markdown_text(text):
-    """Text as it stands, whatever it means in Markdown or HTML."""
-    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", visible(text).replace("&", "&amp;"))
 
 
 def as_latex(table):

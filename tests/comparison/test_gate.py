@@ -1,11 +1,13 @@
 """The gate: its verdicts, what it promises and what it keeps."""
 
 import json
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
 from numpy.testing import assert_allclose
 from scipy.stats import binom, fisher_exact, hypergeom, t
 
@@ -246,6 +248,22 @@ def test_result_as_table_json_and_markdown():
     assert document["items_needed"] == result.items_needed
     assert len(document["topics"]) == 3
     assert f"| {result.difference:+.3f} |" in result.to_markdown()
+
+
+def test_names_in_markdown_are_text_and_short():
+    """A hostile name makes no heading, cell, mention or image, and two long ones stay apart."""
+    rng = np.random.default_rng(0)
+    rows = rows_of(*binary(rng, 3, 60, 0.2, -0.6))
+    evil = "m\n\n### ✅ pass <!--<img src=//e.x> @acme/all #1 [x](//e.x) | +0.310"
+    names = {"old": f"{'x' * 80_000}1", "new": evil}
+    rows = rows.assign(model=rows["model"].map(names), sim=rows["sim"].map("{}|a\n|b".format))
+    text = gate(rows, *names.values(), 0.05, by="sim").to_markdown()
+    assert len(text) < 5_000 and "xxx1 =" in text
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(text)
+    assert len(re.findall("<h[1-6]", page)) == 1 and "<h3>❌ FAIL: " in page.splitlines()[0]
+    assert not re.search("<(img|a|!--)|@[a-z]|#[0-9]", page)
+    heads, *cells = (len(re.findall("<t[dh][ >]", row)) for row in page.split("<tr>")[3:])
+    assert heads == 4 and cells == [4] * 3, page
 
 
 def test_bad_input_is_told_in_words():

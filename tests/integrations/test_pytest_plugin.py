@@ -275,6 +275,222 @@ def test_after(shared): pass
     result.assert_outcomes(failed=1, errors=1)
 
 
+SUBTESTS = """
+@stochastic(runs=40, min_pass=0.5)
+class TestSub(unittest.TestCase):
+    def test_bad(self):
+        with self.subTest(): self.fail("always")
+
+    def test_good(self):
+        with self.subTest(): pass
+
+@stochastic(runs=40, min_pass=0.5)
+@pytest.mark.parametrize("bad", [False, True])
+def test_fixture(bad, subtests):
+    with subtests.test(): assert not bad
+"""
+
+
+def test_subtests_are_refused(run, pytestconfig):
+    """pytest would report each, whatever the verdict."""
+    code = SUBTESTS
+    if not any(
+        pytestconfig.pluginmanager.has_plugin(name) for name in ("subtests", "_pytest.subtests")
+    ):
+        pytest.skip("this pytest has no subtests")
+    result = run(code, "-x", "--maxfail=9")
+    result.assert_outcomes(failed=4)
+    assert "stochastic tests =" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["@pytest.mark.stochastic: * subtest *parametrize."] * 4)
+
+
+def test_a_run_fails_that_pytest_reports_as_failed(run, pytester):
+    pytester.makeconftest("""
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call" and "bad" in item.name:
+        report.outcome = "failed"
+    return report
+""")
+    result = run(f"@{GOOD}\ndef test_bad(): pass\n\n@{GOOD}\ndef test_good(): pass\n")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*::test_bad *: 0 of 1*fail", "*::test_good pass: 6 of 6*"])
+
+
+def test_runs_start_as_the_first(run):
+    """Markers and properties that a run adds, and a fixture of a class without one."""
+    result = run(
+        """
+at, made = [], []
+
+@pytest.fixture(scope="class")
+def shared(): made.append(1)
+
+@stochastic(runs=13, min_pass=0.5)
+def test_marked(request, record_property, shared):
+    at.append(1)
+    record_property("cost", len(at))
+    if len(at) == 1:
+        request.applymarker(pytest.mark.xfail(strict=True))
+        assert 0
+
+def test_after(): assert len(made) == len(at)
+""",
+        "--junitxml=out.xml",
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*pass: * runs passed*"])
+    found = [p.attrib for p in ElementTree.parse("out.xml").iter("property")]
+    assert [p["name"] for p in found] == ["cost", "skbench_stochastic"]
+    assert int(found[0]["value"]) > 6
+
+
+def test_a_replaced_function_stays(run, pytester):
+    """Before the first run and between runs, as for a test without the marker."""
+    pytester.makeconftest("""
+import functools
+
+calls = []
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        def replaced(*args, _old=item.obj, **kwargs):
+            calls.append(1)
+            return _old(*args, **kwargs)
+        item.obj = functools.wraps(item.obj)(replaced)
+
+def pytest_sessionfinish():
+    print("replaced", len(calls))
+""")
+    result = run(f"""
+@{GOOD}
+def test_it(): pass
+
+@{GOOD}
+class TestIt:
+    def test_it(self): pass
+""")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*replaced 12"])
+
+
+def test_refused_markers(run, pytester):
+    """On a doctest; twice in one place. The nearest one counts otherwise."""
+    pytester.makeconftest(f"""
+import pytest
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            item.add_marker(pytest.mark.{GOOD})
+""")
+    result = run(
+        f"""
+def documented():
+    '''
+    >>> 1
+    1
+    '''
+
+@{GOOD}
+@stochastic(runs=20, min_pass=0.5)
+def test_twice(): pass
+
+@stochastic(runs=2, min_pass=0.99)
+class TestNear:
+    @{GOOD}
+    def test_it(self): pass
+""",
+        "--doctest-modules",
+    )
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines([
+        "@pytest.mark.stochastic: it is for test functions, and this is a DoctestItem",
+        "@pytest.mark.stochastic: two markers in one place differ; leave one out",
+        "*::test_it pass: 6 of 6*",
+    ])  # fmt: skip
+
+
+TIMER = """
+import pytest
+from types import SimpleNamespace
+
+log = []
+
+class Hooks:
+    @pytest.hookspec(firstresult=True)
+    def pytest_timeout_set_timer(item, settings): pass
+
+    @pytest.hookspec(firstresult=True)
+    def pytest_timeout_cancel_timer(item): pass
+
+def pytest_addhooks(pluginmanager): pluginmanager.add_hookspecs(Hooks)
+
+@pytest.hookimpl(trylast=True)
+def pytest_timeout_set_timer(item, settings): log.append("set")
+
+def pytest_timeout_cancel_timer(item): log.append("cancel")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    settings = SimpleNamespace(func_only=FUNC_ONLY)
+    item.config.hook.pytest_timeout_set_timer(item=item, settings=settings)
+    yield
+    item.config.hook.pytest_timeout_cancel_timer(item=item)
+
+def pytest_runtest_call(item): log.append("run")
+
+def pytest_sessionfinish(): print("timer:", *log)
+"""
+
+
+def test_failed_runs_are_not_retried(run):
+    """By pytest-retry, which looks at the nearest of these markers, in each run."""
+    result = run(f"""
+@pytest.mark.flaky(retries=2)
+@{GOOD}
+def test_it(request):
+    assert request.node.get_closest_marker("flaky").kwargs == {{"condition": False}}
+""")
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("func_only", [False, True])
+def test_the_limit_of_pytest_timeout_is_for_each_run(run, pytester, func_only):
+    """The hooks are those of pytest-timeout; the first start allows for imports."""
+    pytester.makeconftest(TIMER.replace("FUNC_ONLY", str(func_only)))
+    result = run(f"@{GOOD}\ndef test_it(): pass\n", "-p", "no:timeout")
+    again = "" if func_only else "cancel set "
+    words = f"timer: set {again}" + f"run {again}" * 5 + "run cancel"
+    result.stdout.fnmatch_lines([f"*{words}"])
+
+
+def test_properties_of_others(run):
+    """Whatever their shape, also where no test has the marker."""
+    result = run("""
+def test_it(request):
+    request.node.user_properties += [{"cost": 3}, (1, 2, 3)]
+""")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+
+
+def test_pytest_may_come_second(pytester):
+    """It warns where a package with a plugin is loaded before it could rewrite its assertions."""
+    info = pytester.mkdir("skbench-9.dist-info")
+    (info / "METADATA").write_text("Name: skbench\nVersion: 9\n")
+    (info / "RECORD").write_text("skbench/__init__.py,,\n")
+    (info / "entry_points.txt").write_text(f"[pytest11]\nskbench = {PLUGIN}\n")
+    pytester.makepyfile("def test_it(): pass")
+    code = "import sys, skbench, pytest; sys.path.append('.'); sys.exit(pytest.main(['-Werror']))"
+    result = pytester.run(sys.executable, "-c", code)
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+
+
 @pytest.mark.slow
 def test_interrupts_end_the_session(run):
     code = f"@{GOOD}\ndef test_it(): pytest.exit('enough')\n\ndef test_after(): pass\n"

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -96,8 +97,35 @@ def test_cards_that_are_refused():
         to_model_card(ESTIMATE, "ada", "our/exam")
     with pytest.raises(ValueError, match="Labels 1 and '1' are both '1' in the card"):
         to_model_card(of_labels(1, "1"), "ada", "our/exam")
+    with pytest.raises(ValueError, match="Labels (nan|None) and 'nan' are both 'nan' in the card"):
+        to_model_card(of_labels(None, "nan"), "ada", "our/exam")
     with pytest.raises(ValueError, match="called 'low'"):
         to_model_card(of_labels("law", name="low"), "ada", "our/exam")
+
+
+# Labels that are no text, what they are as text, and whether Weights & Biases has them as numbers.
+KINDS = {
+    "numbers": ([1.5, 2], ["1.5", "2.0"], True),
+    "mixed": ([1, "1x"], ["1", "1x"], False),
+    "None": ([None, "b"], ["nan", "b"], False),
+    "missing number": ([NAN, 1.0], ["nan", "1.0"], False),
+    "intervals": (pd.interval_range(0, 2), ["(0, 1]", "(1, 2]"], False),
+    "months": (pd.period_range("2024-01", periods=2, freq="M"), ["2024-01", "2024-02"], False),
+    "times": (pd.to_timedelta([1, 2], unit="D"), ["1 days", "2 days"], False),
+    "days": (pd.to_datetime(["2024-01-01", "NaT"]), ["2024-01-01", "nan"], False),
+}
+
+
+@pytest.mark.parametrize("labels, texts, is_numeric", KINDS.values(), ids=KINDS)
+def test_labels_are_the_same_text_everywhere(labels, texts, is_numeric, monkeypatch):
+    # The program itself, in the test below, writes what is passed here.
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(Table=dict))
+    for one in (of_labels(*labels), of_labels(*((label, "x") for label in labels))):
+        several = "/x" * (one.labels.nlevels - 1)
+        results = to_model_card(one, "ada", "our/exam")["model-index"][0]["results"]
+        assert [r["dataset"]["config"] for r in results] == [text + several for text in texts]
+        cells = [row[0] for row in to_wandb(one)["data"]]
+        assert cells == (list(labels) if is_numeric else texts)
 
 
 @pytest.mark.peers
@@ -144,15 +172,28 @@ def mlflow(tmp_path):
     mlflow.set_tracking_uri(before)
 
 
+REFUSED = [
+    (of_labels(1), "many", "The run already has an estimate 'many'. Pass another name="),
+    (of_labels("a/b", "a:b"), "two", "Labels 'a/b' and 'a:b' are both 'a_b' in MLflow"),
+    (of_labels("", "."), "two", "Labels '' and '.' are both '_' in MLflow"),
+    (
+        of_labels("x" * 232),
+        "two",
+        "x' has 232 letters, and MLflow has room for 231 after name='two'",
+    ),
+    *[(ESTIMATE, name, "name must be letters") for name in ("../up", "/top", "a//b", "a?", "a/.")],
+]
+
+
 @pytest.mark.peers
 def test_mlflow_reads_back(mlflow):
     with mlflow.start_run() as active:
         to_mlflow(ESTIMATE)
         to_mlflow(of_labels(*range(2500)), name="many")
-        with pytest.raises(mlflow.MlflowException, match="Changing param values"):
-            to_mlflow(ESTIMATE, name="many")
-        with pytest.raises(ValueError, match="Labels 'a/b' and 'a:b' are both 'a_b' in MLflow"):
-            to_mlflow(of_labels("a/b", "a:b"), name="two")
+        to_mlflow(of_labels("", "a", "...", NAN, "x" * 231), name="odd")
+        for estimate, name, words in REFUSED:
+            with pytest.raises(ValueError, match=words):
+                to_mlflow(estimate, name=name)
     run = mlflow.get_run(active.info.run_id)
     assert run.data.params == {
         "estimate/method": "direct, ours",
@@ -161,8 +202,13 @@ def test_mlflow_reads_back(mlflow):
         "many/method": "direct",
         "many/guarantee": "model",
         "many/confidence_level": "0.95",
+        "odd/method": "direct",
+        "odd/guarantee": "model",
+        "odd/confidence_level": "0.95",
     }
     metrics = run.data.metrics
+    odd = {key.removeprefix("odd/low/") for key in metrics if key.startswith("odd/low/")}
+    assert odd == {"_", "a", "...", "nan", "x" * 231}
     keys = ["our_ada/law_ civil", "our_ada/Öl", "our_ada/x_", "bob/law_ civil", "bob/Öl", "bob/x_"]
     expected = {
         f"estimate/{name}/{key}": number
@@ -172,7 +218,7 @@ def test_mlflow_reads_back(mlflow):
     }
     assert len(expected) == 24 - 4 - 2
     assert {key: metrics[key] for key in metrics if key.startswith("estimate/")} == expected
-    assert len(metrics) == len(expected) + 4 * 2500
+    assert len(metrics) == len(expected) + 4 * (5 + 2500)
     assert metrics["many/high/2499"] == 2499 / 7
     text = mlflow.artifacts.load_text(f"{run.info.artifact_uri}/estimate.csv")
     table = pd.read_csv(io.StringIO(text))
@@ -182,12 +228,33 @@ def test_mlflow_reads_back(mlflow):
 
 
 @pytest.mark.peers
+@pytest.mark.parametrize("step", ["log_text", "log_metrics", "log_params"])
+def test_mlflow_that_fails_leaves_nothing_that_looks_whole(mlflow, monkeypatch, step):
+    def fail(*_):
+        raise OSError("no room")
+
+    with mlflow.start_run() as active:
+        with monkeypatch.context() as broken, pytest.raises(OSError, match="no room"):
+            broken.setattr(mlflow, step, fail)
+            to_mlflow(ESTIMATE)
+        half = mlflow.get_run(active.info.run_id).data
+        assert not half.params
+        assert bool(half.metrics) == (step == "log_params")
+        to_mlflow(ESTIMATE)
+    whole = mlflow.get_run(active.info.run_id).data
+    assert (len(whole.params), len(whole.metrics)) == (3, 24 - 4 - 2)
+
+
+@pytest.mark.peers
 def test_wandb_writes_the_table(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_SILENT", "true")
     with wandb.init(project="ours", mode="offline", dir=tmp_path) as run:
         run.log({"estimates": to_wandb(ESTIMATE)})
-    (file,) = tmp_path.rglob("*.table.json")
+        for number, (labels, _, _) in enumerate(KINDS.values()):
+            run.log({f"kind {number}": to_wandb(of_labels(*labels))})
+    assert len(list(tmp_path.rglob("*.table.json"))) == 1 + len(KINDS)
+    (file,) = tmp_path.rglob("estimates*.table.json")
     written = json.loads(file.read_text())
     table = pd.DataFrame(written["data"], columns=written["columns"]).set_index(["model", "topic"])
     assert table.pop("confidence_level").eq(0.9).all()

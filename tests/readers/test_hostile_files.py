@@ -203,6 +203,7 @@ def test_names_of_files_that_are_no_text(tmp_path):
     assert set(read_with_notes(tmp_path).items["model"]) == {"a", "b\\xff"}
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes in folders.")
 def test_places_that_are_no_files(tmp_path, walked):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")

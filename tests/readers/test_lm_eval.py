@@ -284,9 +284,9 @@ def test_results_in_memory_are_rows_of_their_files():
 
 
 def test_runs_in_memory_of_one_name_stay_apart():
-    results = in_memory(FOLDER / "two_models" / "ours__alpha")
+    runs = [in_memory(FOLDER / "two_models" / "ours__alpha") for _ in range(2)]
     models = ["ours/alpha (results 1)", "ours/alpha (results 2)"]
-    assert sorted(set(read_items([results, results])["model"])) == models
+    assert sorted(set(read_items(runs)["model"])) == models
 
 
 def test_mappings_that_are_refused():
@@ -298,8 +298,16 @@ def test_mappings_that_are_refused():
     assert "no logs of tables in capitals in results 1" in message(results, format="table")
     results["samples"]["sums"][2]["doc_id"] = 0
     assert "'sums in results 1', sample 3: repeats doc_id 0" in message(results)
-    with pytest.raises(TypeError, match="path is None"):
-        read_items(None)
+    for path in (None, [None, results]):
+        with pytest.raises(TypeError, match="path is or holds None, which simple_evaluate returns"):
+            read_items(path)
+
+
+def test_results_listed_twice_are_read_once():
+    results = in_memory(FOLDER / "two_models" / "ours__alpha")
+    once, twice = read_with_notes(results), read_with_notes([results, results])
+    pd.testing.assert_frame_equal(twice.items, once.items)
+    assert twice.notes == once.notes
 
 
 def test_results_without_a_configuration_have_no_name():

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from commands import parsed, run
 from writing import write
 
+from skbench._numbers import markdown_text
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
@@ -25,7 +26,7 @@ from skbench.report.gate import gate
 from skbench.report.headline import listed
 from skbench.report.leaderboard import leaderboard
 from skbench.report.report import report
-from skbench.report.writers import latex_text, markdown_text
+from skbench.report.writers import latex_text
 
 EVIL = "=cmd|'x'!A1\r=1;=2\n=3 de|l \x1b[31m\x1b]0;own\x07 \u202e <script> a&b_c"
 

@@ -43,7 +43,7 @@ def test_exit_codes(files, new, code):
 def test_undecided_may_be_decided(files, choice, code):
     result = run(files["old"], files["doubt"], "--margin", 0.02, "--undecided", choice)
     assert result.exit_code == code
-    assert f"taken as {choice}" in result.stderr
+    assert f"Undecided is taken as {choice}" in result.stdout
 
 
 def test_json_is_the_function(files):
@@ -72,7 +72,8 @@ def test_worst_topic_below_its_floor_fails(files):
 def test_markdown_is_a_table(files):
     result = run(files["old"], files["worse"], "--margin", 0.02, "--markdown", "--by", "topic")
     assert result.exit_code == 3
-    assert result.stdout.startswith("### ❌ fail: m (new) against m (old)")
+    assert result.stdout.startswith("### ❌ FAIL: m (new) - m (old) = -")
+    assert "(95% interval -" in result.stdout.splitlines()[0]
     assert "| topic that got worse |" in result.stdout
 
 
@@ -90,6 +91,10 @@ def test_baseline_is_stored_only_if_it_passes(files, tmp_path):
         pd.read_csv(stored)["score"], pd.read_csv(files["same"])["score"]
     )
     assert run(stored, files["worse"], "--margin", 0.02).exit_code == 3
+    before = stored.read_text()
+    wide = "--margin", 0.9, "--fail", "margin"
+    moved = run(stored, files["worse"], *wide, "--save-baseline", stored)
+    assert moved.exit_code == 0 and stored.read_text() != before
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 

@@ -44,7 +44,7 @@ def check_refused(call, words):
         "estimate past.csv --plot {}.png --features r.csv",
         "leaderboard past.csv --bank r.csv --plot {}.png",
         "plan --past past.csv --past r.csv --choose 2 --output ./r.csv",
-        "gate r.csv same.csv --margin 0.1 --save-baseline {}.csv",
+        "gate same.csv r.csv --margin 0.1 --save-baseline {}.csv",
         "gate old.csv --margin 0.1 --save-baseline {}.csv r.csv",
         "sequential r.csv model-0 model-1 --state {}.csv",
     ],

@@ -3,9 +3,11 @@
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 
+from sklearn.base import BaseEstimator
 
-class Documented:
-    """Mixin of the public estimators, before `BaseEstimator`."""
+
+class Documented(BaseEstimator):
+    """Base of the public estimators, before all others."""
 
     _doc_link_module = "skbench"
 

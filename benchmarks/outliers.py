@@ -13,7 +13,7 @@ are those of .85 plus a model (standard deviation .3), a topic (.5) and their in
 
 One row per corner, of the default estimator: squared error relative to the direct estimates',
 average coverage, that of the outlying groups, share of them that is listed
-(`Estimate.is_unlike`), share of the ordinary groups that is listed falsely, mean width, mean
+(`Estimate.is_outlying`), share of the ordinary groups that is listed falsely, mean width, mean
 estimate of the outlying groups, share of sets whose estimates moved toward the direct ones,
 processor milliseconds of a fit. With --more also the direct estimates, in rows of their own.
 
@@ -178,8 +178,8 @@ def one_set(make, seed, estimators):
             "direct": np.mean((g.z - p) ** 2),
             "covered": hit.mean(),
             "outlying": of_outlying(hit),
-            "listed": of_outlying(e.is_unlike),
-            "falsely": e.is_unlike[~outlying].mean(),
+            "listed": of_outlying(e.is_outlying),
+            "falsely": e.is_outlying[~outlying].mean(),
             "width": np.mean(e.high - e.low),
             "estimate": of_outlying(e.value),
             "moved": getattr(fitted, "direct_weight_", 0) > 0,

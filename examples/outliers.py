@@ -24,8 +24,8 @@ mixed = MixedModel().fit(**g.fit_args)
 estimate = mixed.estimate()
 direct = DirectEstimator().fit(**g.fit_args).estimate()
 
-listed = estimate.to_frame()[estimate.is_unlike]
-print(listed[["value", "low", "high", "unlike_peers"]].round(3))
+listed = estimate.to_frame()[estimate.is_outlying]
+print(listed[["value", "low", "high", "outlier_probability"]].round(3))
 print(direct.to_frame().loc[listed.index, ["value", "low", "high"]].round(3))
 print("share of outlying groups:", round(mixed.outlier_share_, 3))
 print("largest probability of an outlying topic:", mixed.topic_outlier_probability_.max().round(3))

@@ -73,7 +73,12 @@ cell = (broken["model"] == "support vector machine") & (broken["topic"] == "blur
 broken.loc[cell, "score"] = 0
 g = summarize_items(broken, BY, features=data.features)
 e = MixedModel(random_state=0).fit(**g.fit_args).estimate()
-print(e.to_frame().loc[e.is_unlike, ["value", "low", "high", "unlike_peers"]].round(2).to_string())
+print(
+    e.to_frame()
+    .loc[e.is_outlying, ["value", "low", "high", "outlier_probability"]]
+    .round(2)
+    .to_string()
+)
 
 # %%
 # **A finite population.** If the benchmark has forty images per topic, and ten of them were

@@ -522,7 +522,7 @@ class Estimate(Printed):
     sample_size_ratio : SampleSizeRatio, default=None
         How many times the items direct estimates would need to be as precise:
         value, low and high. None where it is not known.
-    unlike_peers : array-like of shape (n_groups,), default=None
+    outlier_probability : array-like of shape (n_groups,), default=None
         Posterior probability that a group is unlike its peers, so that nothing can be
         borrowed from them: 1 less its local false discovery rate. None where the method
         does not tell.
@@ -555,7 +555,7 @@ class Estimate(Printed):
     method: str
     guarantee: Annotated[str, GUARANTEES] = "none"
     sample_size_ratio: SampleSizeRatio | None = None
-    unlike_peers: np.ndarray | None = None
+    outlier_probability: np.ndarray | None = None
 
     if TYPE_CHECKING:
 
@@ -572,38 +572,38 @@ class Estimate(Printed):
                 "each group", "average over groups", "posterior", "model", "none"
             ] = "none",
             sample_size_ratio: SampleSizeRatio | None = None,
-            unlike_peers: ArrayLike | None = None,
+            outlier_probability: ArrayLike | None = None,
         ) -> None: ...
 
     def __post_init__(self):
-        _refuse_other_labels(self, *NUMBERS, "unlike_peers")
+        _refuse_other_labels(self, *NUMBERS, "outlier_probability")
         _set(self, "labels", _index(self.labels))
         for name in NUMBERS:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
-        if self.unlike_peers is not None:
-            unlike = _column(self.unlike_peers, "unlike_peers", len(self.labels))
-            _set(self, "unlike_peers", unlike)
+        if self.outlier_probability is not None:
+            unlike = _column(self.outlier_probability, "outlier_probability", len(self.labels))
+            _set(self, "outlier_probability", unlike)
 
     @property
-    def is_unlike(self) -> np.ndarray:
+    def is_outlying(self) -> np.ndarray:
         """Whether each group is to be looked at as unlike its peers, ndarray of bool.
 
         With a probability above 1/4, a local false discovery rate below 3/4: to miss a broken
         group is taken to be three times as bad as to look at the items of an ordinary one.
         False where the method does not tell.
         """
-        if self.unlike_peers is None:
+        if self.outlier_probability is None:
             return np.zeros(len(self), dtype=bool)
-        return self.unlike_peers > LISTED
+        return self.outlier_probability > LISTED
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas table: value, low, high, standard_error, method, guarantee.
 
-        And unlike_peers, where the method tells.
+        And outlier_probability, where the method tells.
         Where it is wider than ``pandas.options.display.width``, printing it gives the numbers
         to four digits, and under them the method and the guarantee once.
         """
-        told = ("unlike_peers",) if self.unlike_peers is not None else ()
+        told = ("outlier_probability",) if self.outlier_probability is not None else ()
         names = (*NUMBERS, *told, "method", "guarantee")
         return EstimateTable({name: getattr(self, name) for name in names}, index=self.labels)
 

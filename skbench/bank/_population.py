@@ -9,7 +9,7 @@ from skbench._checks import numbers_by_topic, plain, refuse_unknown_topics
 from skbench.bank._rows import (
     nearly_known,
     positions_and_topics,
-    refuse_strangers,
+    refuse_unknown_items,
     rows_of,
     warn_of_unknown,
 )
@@ -81,7 +81,7 @@ def _from_items(estimator, items, topics):
     refuse_unknown_topics(new, topics)
     ids, beyond = items[estimator.item].to_numpy(), position < 0
     if beyond.all() and nearly_known(estimator.bank, ids):
-        refuse_strangers(estimator.bank, ids, "population", "")
+        refuse_unknown_items(estimator.bank, ids, "population", "")
     warn_of_unknown(estimator.bank, ids, position, "rows of population", "they count as new items")
     code = pd.Index(topics).get_indexer([*estimator.bank.topics_, *new])[code]
     counts = np.zeros(len(estimator.bank.items_))

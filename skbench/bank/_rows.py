@@ -102,7 +102,7 @@ def rows_of(X, what, item, topic, *others):
     return frame.assign(**{name: of_one_type(frame[name]) for name in own})
 
 
-def refuse_strangers(bank, ids, whose, remedy):
+def refuse_unknown_items(bank, ids, whose, remedy):
     """Refuse items of which the bank has none: most likely, their ids differ."""
     raise ValueError(
         f"The bank has none of the items of {whose}, such as {plain(ids[0])!r}; its own are like "

@@ -26,9 +26,9 @@ from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import features_of, summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
-from skbench.bank._rows import read_rows, refuse_strangers, warn_of_unknown
+from skbench.bank._rows import read_rows, refuse_unknown_items, warn_of_unknown
 from skbench.containers import Draws, Estimate
-from skbench.items.ranges import bounds_of, unlike_units
+from skbench.items.ranges import bounds_of, different_units
 from skbench.stats.intervals.posterior import posterior_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
@@ -338,7 +338,7 @@ class UnitLevelModel(Documented, BaseEstimator):
         """Warn if scores look to be in different units."""
         tops = {"the earlier models": float(np.nanmax(np.abs(self.bank.scores_)))}
         tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
-        told = unlike_units(tops)
+        told = different_units(tops)
         if told is not None:
             warn(told)
 
@@ -357,4 +357,4 @@ class UnitLevelModel(Documented, BaseEstimator):
         for name in self.models_:
             if name not in with_known:
                 own = rows.item[rows.model == name]
-                refuse_strangers(self.bank, own, f"model {name!r}", ", or leave the model out")
+                refuse_unknown_items(self.bank, own, f"model {name!r}", ", or leave the model out")

@@ -4,7 +4,7 @@ import numpy as np
 
 from skbench._checks import listed, plain
 from skbench._warnings import warn
-from skbench.items.ranges import unlike_units
+from skbench.items.ranges import different_units
 from skbench.stats.intervals.moments import divided
 
 SKEWED = (
@@ -141,12 +141,12 @@ def _skewed_scores(table, fits):
 def warn_of_units(table):
     """Models whose scores look to be in different units."""
     tops = np.abs(np.nan_to_num(table.scores)).max(axis=0)
-    told = unlike_units(dict(zip(table.models, tops.tolist(), strict=True)))
+    told = different_units(dict(zip(table.models, tops.tolist(), strict=True)))
     if told is not None:
         warn(told)
 
 
-def warn_of_strangers(table, pairs):
+def warn_of_unpaired_models(table, pairs):
     """Models that share no items with some others."""
     related = pairs.related[0]
     if related.all():

@@ -13,7 +13,7 @@ from skbench._printed import Printed
 from skbench.comparison._comparison import p_in_words
 from skbench.containers import Estimate
 
-_MOST_TOLD = 5  # topics in a sentence
+_MOST_WARNINGS = 5  # topics in a sentence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +121,7 @@ class Trend(Printed):
         each = [f"{as_text(name)} {number(slope, '+' + form)}" for name, slope in slopes.items()]
         return (
             f"{n} {'show' if len(shown) > 1 else 'shows'} a trend ({rate}): "
-            f"{listed(each, most=_MOST_TOLD)} per {self.unit}."
+            f"{listed(each, most=_MOST_WARNINGS)} per {self.unit}."
         )
 
     def __len__(self):

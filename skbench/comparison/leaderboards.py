@@ -18,8 +18,8 @@ from skbench.comparison._leaderboard_scores import covariance_of_scores, scores_
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
     warn_of_scores,
-    warn_of_strangers,
     warn_of_units,
+    warn_of_unpaired_models,
 )
 from skbench.comparison._pairs import mean_pair_table
 from skbench.comparison.compare import compared, in_order
@@ -35,7 +35,7 @@ from skbench.items.tables import score_table
 from skbench.stats.ranking import ranks
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
-_MOST_TOLD = 5  # models whose blanks are told, those with the most
+_MOST_WARNINGS = 5  # models whose blanks are told, those with the most
 NO_BLANKS = pd.DataFrame(columns=["blank", "low", "high"])
 
 
@@ -231,7 +231,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     covariance = covariance_of_scores(pairs.fits, error)[np.ix_(order, order)]
     warn_of_units(table)
     if not unrelated:
-        warn_of_strangers(table, pairs)
+        warn_of_unpaired_models(table, pairs)
     warn_of_scores(table, pairs.fits, estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
     remarks = [] if comparison is None else list(comparison.remarks)
@@ -316,7 +316,7 @@ def _bounds_in_words(bounds, missing, estimate):
             f"The score of {plain(beyond[0])} by least squares is beyond what its blanks leave "
             "open, given below: the items that it shares with others are few, or not like the rest."
         )
-    for row in bounds.nlargest(_MOST_TOLD, "blank").itertuples():
+    for row in bounds.nlargest(_MOST_WARNINGS, "blank").itertuples():
         yield (
             f"{row.Index} left {100 * row.blank:.0f}% of the items blank: its score is "
             f"{row.low:.3g} to {row.high:.3g}, from all of these wrong to all right."

@@ -19,7 +19,7 @@ from skbench.items.tables import score_table
 from skbench.stats.ranking import frontier
 from skbench.stats.ranking.multiplicity import bonferroni_level
 
-_MOST_TOLD = 5  # models that a sentence each is about
+_MOST_WARNINGS = 5  # models that a sentence each is about
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,13 +88,13 @@ class Tradeoff(Printed):
             return [f"{may[0]} is the only model: nothing can dominate it."]
         told = [
             f"{len(may)} of {len(table)} models may be on the frontier of {self.score_name} and "
-            f"{self.cost_name}: {listed(may, most=_MOST_TOLD)}."
+            f"{self.cost_name}: {listed(may, most=_MOST_WARNINGS)}."
         ]
         if dominated.empty:
             told.append(f"No model is surely dominated ({level}, all models at once).")
         form, names = score_form(self.score.value), (self.score_name, self.cost_name)
         units = ["" if name in ("score", "cost") else f"{name}: " for name in names]
-        for name, row in dominated.head(_MOST_TOLD).iterrows():
+        for name, row in dominated.head(_MOST_WARNINGS).iterrows():
             other = table.loc[[row["dominated_by"]]].iloc[0]
             its, mine = (number(x["score"], form) for x in (other, row))
             told.append(
@@ -102,8 +102,8 @@ class Tradeoff(Printed):
                 f"score ({units[0]}{its} against {mine}) and "
                 f"{_costs_in_words(other['cost'], row['cost'], units[1])}."
             )
-        if len(dominated) > _MOST_TOLD:
-            told.append(f"{len(dominated) - _MOST_TOLD} more models are dominated.")
+        if len(dominated) > _MOST_WARNINGS:
+            told.append(f"{len(dominated) - _MOST_WARNINGS} more models are dominated.")
         return told
 
     def __len__(self):
@@ -291,9 +291,9 @@ def _at(estimate, positions, labels):
 def _remarks(labels, unknown, fixed, cost):
     """Models whose cost is unknown, or a list price."""
     if len(unknown):
-        yield f"Nothing is known of the {cost} of {listed(unknown, most=_MOST_TOLD)}."
+        yield f"Nothing is known of the {cost} of {listed(unknown, most=_MOST_WARNINGS)}."
     if len(fixed):
-        names = "all models" if len(fixed) == len(labels) else listed(fixed, most=_MOST_TOLD)
+        names = "all models" if len(fixed) == len(labels) else listed(fixed, most=_MOST_WARNINGS)
         yield f"The {cost} of {names} is the same on all items and is taken as known exactly."
 
 

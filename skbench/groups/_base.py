@@ -253,7 +253,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
             the direct estimates.
         """
         check_is_fitted(self)
-        value, unlike = self._fitted_value(), self._unlike_peers()
+        value, unlike = self._fitted_value(), self._outlier_probability()
         bounds = self._cut_bounds(self._fitted_bounds(confidence_level), value)
         value = self._cut(value)
         if self._watches_risk:
@@ -267,7 +267,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
             labels=self.labels_,
             method=self._method,
             guarantee=self._guarantee,
-            unlike_peers=unlike,
+            outlier_probability=unlike,
         )
         sizes = None if population is None else self._checked_population(population)
         return found if sizes is None else self._of_population(found, sizes)
@@ -341,7 +341,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         noise = unbiased_variance(np.round(self.z_ * self.n_), self.n_)
         return np.where(np.isnan(noise), self.sigma2_, noise)
 
-    def _unlike_peers(self):
+    def _outlier_probability(self):
         """Probability that each fitted group is an outlier, where the method finds any."""
         return getattr(self, "outlier_probability_", None)
 
@@ -358,7 +358,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         """Ends around the value that is given, which may have been cut itself, cut like it."""
         moved = self._cut(value) - value
         low, high = self._cut(bounds.low + moved), self._cut(bounds.high + moved)
-        if self._unlike_peers() is not None:
+        if self._outlier_probability() is not None:
             # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
             low, high = np.minimum(low, value + moved), np.maximum(high, value + moved)
         return bounds._replace(low=low, high=high)

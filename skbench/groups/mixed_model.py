@@ -66,7 +66,7 @@ class MixedModel(GroupEstimator):
     Attributes
     ----------
     family_ : {"binomial", "gaussian"}
-    topic_variance_, interaction_variance_, alike_variance_ : float
+    topic_variance_, interaction_variance_, shared_effect_variance_ : float
         Prior variances of topics, of model x topic, and of models that are alike in their item
         errors; log odds squared, or score units squared. 0 where the model has no such effect.
     kernel_variances_ : ndarray of shape (n_kernels,)
@@ -230,7 +230,9 @@ class MixedModel(GroupEstimator):
         """Keep what users read, in the caller's order and units."""
         found, (center, scale) = self._found, self._units
         variances = scale**2 * found.solution.variances
-        self.topic_variance_, self.interaction_variance_, self.alike_variance_ = variances[:3]
+        self.topic_variance_, self.interaction_variance_, self.shared_effect_variance_ = variances[
+            :3
+        ]
         self.kernel_variances_ = variances[4:]
         self.models_, self.topics_ = design.models.names, design.topics.names
         effects = center + scale * found.solution.model_effects

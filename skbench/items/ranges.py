@@ -76,7 +76,7 @@ def scale_in_words(bounds):
     )
 
 
-def unlike_units(tops):
+def different_units(tops):
     """Whether some largest scores, by name, look like shares and others like percents, in words."""
     least = min((name for name, top in tops.items() if top > 0), key=tops.get, default=None)
     most = max(tops, key=tops.get)

@@ -175,11 +175,11 @@ def _remarks(estimates, order):
     no_value = np.array([_rows.lacks_value(e)[order] for e in estimates.values()])
     no_interval = np.array([_rows.lacks_interval(e)[order] for e in estimates.values()])
     names = np.array([str(name) for name in estimates])
-    unlike = np.any([e.is_unlike[order] for e in estimates.values()], axis=0)
+    unlike = np.any([e.is_outlying[order] for e in estimates.values()], axis=0)
     return [
         _rows.joined(
             [
-                _rows.UNLIKE if odd else "",
+                _rows.OUTLYING if odd else "",
                 _lacking("no estimate", names, a),
                 _lacking("no interval", names, b),
             ]

@@ -11,7 +11,7 @@ from skbench.containers import Estimate
 
 # The two guarantees that are not a phrase by themselves.
 _PHRASES = {"model": "if the model holds", "none": "no guarantee"}
-UNLIKE = "unlike its peers"  # what is written beside such a group
+OUTLYING = "unlike its peers"  # what is written beside such a group
 
 
 def common_labels(estimates):

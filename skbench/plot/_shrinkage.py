@@ -52,7 +52,7 @@ class ShrinkageDisplay(Display):
         Groups left out, estimates missing.
     moves : DataFrame with n_groups rows
         All groups, largest move first, indexed by label: label (as drawn), direct, shrunk, low
-        and high (of the shrunk estimate), moved (shrunk - direct), unlike_peers (True where
+        and high (of the shrunk estimate), moved (shrunk - direct), outlying (True where
         that is likelier than 0.9), truth, improved (True where the shrunk estimate is nearer to
         the truth, NA where that is unknown), and n where it was given.
     rows : DataFrame with n_rows rows
@@ -200,7 +200,7 @@ def _moves(direct, shrunk, truth, n):
             "low": shrunk.low,
             "high": shrunk.high,
             "moved": shrunk.value - direct.value,
-            "unlike_peers": shrunk.is_unlike,
+            "outlying": shrunk.is_outlying,
             "truth": np.nan if truth is None else truth,
         },
         index=direct.labels,
@@ -237,7 +237,7 @@ def _remarks(moves, show_sizes):
     sizes = [""] * len(moves)
     if show_sizes:
         sizes = ["" if np.isnan(n) else f"n = {_count(n)}" for n in moves["n"]]
-    odd = np.where(moves["unlike_peers"], _rows.UNLIKE, "")
+    odd = np.where(moves["outlying"], _rows.OUTLYING, "")
     return np.array([_rows.joined(words) for words in zip(sizes, lacking, odd, strict=True)])
 
 

@@ -44,7 +44,9 @@ class GroupResult(NamedTuple):
     interval: Callable  # interval(confidence_level) -> (low, high); uncut with limits=None
     calibrated: Callable  # calibrated(autorater, codes) -> scores of rows
     classical_variance: np.ndarray | None = None  # of the labels alone; None takes `labeled_mean`
-    labels_tell_verdicts: np.ndarray | None = None  # where labels lower `unlabeled_variance` too
+    labels_depend_on_verdicts: np.ndarray | None = (
+        None  # where labels lower `unlabeled_variance` too
+    )
     worst_cases: tuple | None = None  # bounds at which each end counts one label more; None: none
 
 

@@ -86,7 +86,7 @@ def labels_needed(result, width, confidence_level):
     fixed = result.unlabeled_variance[0]
     removable = result.standard_error[0] ** 2 - fixed
     n_unlabeled = result.n_unlabeled[0]
-    falls = result.labels_tell_verdicts is not None and result.labels_tell_verdicts[0]
+    falls = result.labels_depend_on_verdicts is not None and result.labels_depend_on_verdicts[0]
     if not np.isfinite(removable):
         return np.nan
 

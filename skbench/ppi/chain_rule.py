@@ -242,7 +242,7 @@ class ChainRulePPI(PPIEstimator):
                 (values[-1], values[0]),
             ),
             classical_variance=_classical_variance(table, values),
-            labels_tell_verdicts=few_unlabeled(table),
+            labels_depend_on_verdicts=few_unlabeled(table),
         )
 
     def _check_labels(self, labels):

@@ -238,7 +238,7 @@ def _shown(frame, items, summary, direct, estimate):
     head = [f"{estimate.method}: {_size(frame, items, summary)}", tables.promise(estimate)]
     notes = []
     if own:
-        head += tables.unlike_in_words(frame)
+        head += tables.outlying_in_words(frame)
         head.append(tables.compared_with(direct))
         notes += _width(estimate, direct)
     if estimate.sample_size_ratio is not None:

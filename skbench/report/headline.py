@@ -1,7 +1,7 @@
 """A report in a few sentences: what is in doubt, who may be best, what would settle the rest."""
 
 from skbench._numbers import number, score_form
-from skbench.report.tables import unlike_groups
+from skbench.report.tables import outlying_groups
 from skbench.report.understanding import counted
 
 _NAMED = 4  # names that a sentence holds
@@ -21,14 +21,14 @@ def headline(findings):
         return [
             *doubts,
             f"{one.model} scores {value} ({low} to {high}).",
-            *unlike_in_the_headline(findings.groups),
+            *outlying_in_headline(findings.groups),
         ]
     best = [str(name) for name in findings.board.rank_sets.best()]
     scores = {row.model: number(row.value, form) for row in models}
     return [
         *doubts,
         best_in_words(best, scores),
-        *unlike_in_the_headline(findings.groups),
+        *outlying_in_headline(findings.groups),
         *_settled(findings, best),
         *([] if findings.tradeoff is None else findings.tradeoff.sentences()[:1]),
     ]
@@ -75,24 +75,25 @@ def best_in_words(best, scores):
     return f"{count} may be the best: {told}; {others} beaten."
 
 
-def unlike_in_the_headline(groups):
+def outlying_in_headline(groups):
     """Groups that are unlike their peers, as sure as that is; less probable ones are not said."""
     has_peers = groups["model"].duplicated().any()  # another group of a model
-    odd = groups[groups["unlike_peers"] > _PROBABLE]
-    if odd.empty:
-        if groups["unlike_peers"].notna().any() and has_peers and unlike_groups(groups).empty:
-            yield "No group is unlike its peers."
+    outlying = groups[groups["outlier_probability"] > _PROBABLE]
+    if outlying.empty:
+        is_estimated = groups["outlier_probability"].notna().any()
+        if is_estimated and has_peers and outlying_groups(groups).empty:
+            yield "No group is an outlier."
         return
-    odd = odd.sort_values("unlike_peers", ascending=False, kind="stable")
-    sure = odd["unlike_peers"] >= _SURE
-    for rows, word in ((odd[sure], ""), (odd[~sure], "probably ")):
+    outlying = outlying.sort_values("outlier_probability", ascending=False, kind="stable")
+    sure = outlying["outlier_probability"] >= _SURE
+    for rows, word in ((outlying[sure], ""), (outlying[~sure], "probably ")):
         names = [
             " on ".join(str(part) for part in (row.model, row.topic) if part is not None)
             for row in rows.itertuples()
         ]
         if names:
-            verb = "is {}unlike its" if len(names) == 1 else "are {}unlike their"
-            yield f"{listed(names)} {verb.format(word)} peers: look at the items."
+            verb = f"is {word}an outlier" if len(names) == 1 else f"are {word}outliers"
+            yield f"{listed(names)} {verb}: look at the items."
 
 
 def _settled(findings, best):

@@ -10,7 +10,7 @@ from skbench import EmpiricalBayes, Estimate
 from skbench._numbers import score_form
 from skbench._printed import NUMBERS
 from skbench._warnings import warn
-from skbench.items.ranges import bounds_of, scale_in_words, unlike_units
+from skbench.items.ranges import bounds_of, different_units, scale_in_words
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
 from skbench.ppi.agreement import mean_estimator
 from skbench.report import tables
@@ -25,7 +25,7 @@ def warn_of_units(data, columns):
     if data.has_words:
         return
     given = {columns["judge"]: data.scores, columns["human"]: data.human}
-    told = unlike_units({name: np.nanmax(np.abs(x), initial=0) for name, x in given.items()})
+    told = different_units({name: np.nanmax(np.abs(x), initial=0) for name, x in given.items()})
     if told is not None:
         warn(told)
 
@@ -80,9 +80,9 @@ def _of_all(data, bounds, confidence_level):
         "n_rows": [len(data.human)],
         "n_labeled": [int(data.labeled.sum())],
         "judge": [pd.Series(data.scores).mean()],
-        "labels_alone": alone.value,
-        "labels_alone_low": alone.low,
-        "labels_alone_high": alone.high,
+        "labels_only": alone.value,
+        "labels_only_low": alone.low,
+        "labels_only_high": alone.high,
     }
     bias = _bias(data, bounds, None, confidence_level)
     return _table(columns, estimate, [estimator.effective_sample_size_], bias, data), estimate
@@ -129,7 +129,7 @@ def _of_groups(data, bounds, confidence_level, seed):
         "n_rows": by_group.size().to_numpy(),
         "n_labeled": n_labeled.to_numpy(),
         "judge": by_group["score"].mean().to_numpy(),
-        "labels_alone": by_group["human"].mean().to_numpy(),
+        "labels_only": by_group["human"].mean().to_numpy(),
         "corrected": corrected.value,
         "corrected_low": corrected.low,
         "corrected_high": corrected.high,
@@ -200,7 +200,7 @@ def _one_table(rows, estimate, judge):
     only_labels = row.n_labeled == row.n_rows
     lines = [(f"{judge} says", row.judge, None, None)]
     if not only_labels:
-        alone = row.labels_alone, row.labels_alone_low, row.labels_alone_high
+        alone = row.labels_only, row.labels_only_low, row.labels_only_high
         lines.append(("labels alone say", *alone))
     lines.append(("labels say" if only_labels else "corrected", row.value, row.low, row.high))
     if not np.isnan(row.bias):
@@ -244,7 +244,7 @@ def _group_columns(rows, judge, shrunk):
         Column("answers", rows["n_rows"], ",d", narrow=False),
         Column("labels", rows["n_labeled"], ",d"),
         Column(judge, rows["judge"], form),
-        Column("labels alone", rows["labels_alone"], form, narrow=False),
+        Column("labels alone", rows["labels_only"], form, narrow=False),
         Column("corrected", rows["corrected"], form, narrow=not shrunk),
     ]
     ends = {"estimate": "value", "low": "low", "high": "high", "off by": "bias"}

@@ -111,7 +111,7 @@ def _parts(findings, all_pairs, most):
         "in_matrix": in_matrix,
         "matrix": _matrix(in_matrix, all_pairs),
         "worst": [] if findings.extremes is None else [*worst_sentences(findings)],
-        "unlike": tables.unlike_in_words(findings.groups),
+        "unlike": tables.outlying_in_words(findings.groups),
         "version": __version__,
     }
 
@@ -212,7 +212,7 @@ def _heat(groups, models, topics):
     if not topics:
         return []
     estimate = groups.pivot(index="topic", columns="model", values="value")
-    odd = groups.pivot(index="topic", columns="model", values="unlike_peers") > LISTED
+    odd = groups.pivot(index="topic", columns="model", values="outlier_probability") > LISTED
     estimate, odd = (x.reindex(index=topics, columns=models).to_numpy() for x in (estimate, odd))
     low, high = _ends(groups, ("value",))
     shade = np.floor(SHADES * (estimate - low) / ((high - low) or 1.0))

@@ -43,7 +43,7 @@ def show_rank_scores(form, rows, half_width, n_runs, confidence_level):
     known = {
         "n_data_sets": len(ranking.datasets_),
         "n_pairs": n_pairs,
-        "n_pairs_told_apart": n_pairs - undecided,
+        "n_pairs_distinguished": n_pairs - undecided,
         "may_be_best": [str(name) for name in sets.index[sets["best"]]],
         "not_on_all_data_sets": list(ranking.labels_.difference(sets.index, sort=False)),
     }
@@ -68,7 +68,7 @@ def _table(frame, places, estimate, known):
         "in its set",
     ]
     best, without = known["may_be_best"], known["not_on_all_data_sets"]
-    n_pairs, n_apart = known["n_pairs"], known["n_pairs_told_apart"]
+    n_pairs, n_apart = known["n_pairs"], known["n_pairs_distinguished"]
     notes = [f"The best: {best[0]}." if len(best) == 1 else f"{len(best)} models may be the best."]
     if n_pairs:
         notes.append(

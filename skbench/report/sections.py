@@ -35,7 +35,7 @@ class Section(NamedTuple):
 
 def sections(findings, with_bars=False, n_pairs=None):
     """What there is to say after the headline; of pairs and worst topics, so many (None: all)."""
-    told = tables.unlike_in_words(findings.groups)
+    told = tables.outlying_in_words(findings.groups)
     if told:
         yield Section("Unlike their peers", told[0], sentences=told[1:])
     yield Section("Ranking" if len(findings.board) > 1 else "Score", table=ranking(findings))

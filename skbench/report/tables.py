@@ -11,7 +11,7 @@ from skbench.report.table import Column, Table
 _MODELS = ("model", "model_a", "model_b")
 DIRECT = ("direct", "direct"), ("low", "direct_low"), ("high", "direct_high")
 ESTIMATES = ("estimate", "value"), ("low", "low"), ("high", "high")
-_MOST_UNLIKE = 10  # groups that are told by name
+_MOST_OUTLYING = 10  # groups that are told by name
 # What each guarantee means; {covered} is the level in percent.
 _MEANINGS = {
     "each group": "about {covered} of 100 such intervals cover, whichever the group",
@@ -72,7 +72,9 @@ def group_rows(summary, direct, estimate, by):
             "low": estimate.low,
             "high": estimate.high,
             "standard_error": estimate.standard_error,
-            "unlike_peers": np.nan if estimate.unlike_peers is None else estimate.unlike_peers,
+            "outlier_probability": np.nan
+            if estimate.outlier_probability is None
+            else estimate.outlier_probability,
         }
     )
     order = labels.sort_values([*topics, *(["model"] if "model" in by else [])], kind="stable")
@@ -131,15 +133,15 @@ def rank_range(row):
     return f"{low}" if low == high else f"{low}-{high}"
 
 
-def unlike_groups(rows):
+def outlying_groups(rows):
     """Rows of the groups that are unlike their peers, the surest first."""
-    listed = rows[rows["unlike_peers"] > LISTED]
-    return listed.sort_values("unlike_peers", ascending=False, kind="stable")
+    listed = rows[rows["outlier_probability"] > LISTED]
+    return listed.sort_values("outlier_probability", ascending=False, kind="stable")
 
 
-def unlike_in_words(rows):
+def outlying_in_words(rows):
     """A heading, and one line per group that is unlike its peers; nothing where none is."""
-    listed = unlike_groups(rows)
+    listed = outlying_groups(rows)
     if listed.empty:
         return []
     form = score_form(rows["direct"])
@@ -148,16 +150,16 @@ def unlike_in_words(rows):
         if len(listed) == 1
         else f"{len(listed)} groups may be unlike their"
     )
-    lines = [_unlike_in_words(row, form) for row in listed.head(_MOST_UNLIKE).itertuples()]
+    lines = [_outlying_in_words(row, form) for row in listed.head(_MOST_OUTLYING).itertuples()]
     more = len(listed) - len(lines)
     return [
         f"{count} peers, with these probabilities, and then borrows little; look at the items:",
         *(f"  {line}" for line in lines),
-        *([f"  and {more} more: column unlike_peers of --json"] if more else []),
+        *([f"  and {more} more: column outlier_probability of --json"] if more else []),
     ]
 
 
-def _unlike_in_words(row, form):
+def _outlying_in_words(row, form):
     name = ", ".join(str(part) for part in (row.model, row.topic) if part is not None)
 
     def told(value, low, high):
@@ -167,5 +169,5 @@ def _unlike_in_words(row, form):
     direct = told(row.direct, row.direct_low, row.direct_high)
     estimate = told(row.value, row.low, row.high)
     # Rounded down: a probability of 1 is not known.
-    sure = np.floor(100 * row.unlike_peers) / 100
+    sure = np.floor(100 * row.outlier_probability) / 100
     return f"{name} (n = {row.n:g}): direct {direct}, estimate {estimate}, probability {sure:.2f}"

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.items.codes import CodedRows
-from skbench.items.ranges import unlike_units
+from skbench.items.ranges import different_units
 from skbench.items.roles import judge_columns
 from skbench.items.rows import as_frame
 
@@ -93,7 +93,7 @@ def units_in_doubt(items):
     """A question, where some models or topics look to be scored in percent and others not."""
     named = [name for name in ("model", "topic") if name in items]
     tops = (items["score"].abs().groupby(items[name]).max().to_dict() for name in named)
-    return next(filter(None, map(unlike_units, tops)), None)
+    return next(filter(None, map(different_units, tops)), None)
 
 
 def _scores(rows):

@@ -203,7 +203,7 @@ def test_stacking_with_a_final_estimator_that_takes_the_noise(answers):
         stack = StackingRegressor(members, final, cv=GroupKFold(3)).fit(g.X, g.z, **told)
         scores = cross_validate(stack, g.X, g.z, cv=GroupKFold(3), params=told)["test_score"]
     assert stack.final_estimator_.sampling_ is g.sampling
-    assert stack.named_estimators_["mixed"].alike_variance_ > 0
+    assert stack.named_estimators_["mixed"].shared_effect_variance_ > 0
     assert np.isfinite(scores).all()
 
 

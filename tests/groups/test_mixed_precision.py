@@ -30,7 +30,7 @@ def test_item_correlation_travels_and_counts():
         fitted = MixedModel().fit(**g.fit_args | {"sampling": sampling})
         value, low, high, _ = fitted.estimate().to_frame().iloc[:, :4].to_numpy(float).T
         errors.append(np.mean(np.square((value - truth) / (high - low))))
-        assert (fitted.alike_variance_ > 0) == (sampling is g.sampling)
+        assert (fitted.shared_effect_variance_ > 0) == (sampling is g.sampling)
     # Forgetting the items that models share takes the luck of a topic's items for the topic.
     assert errors[0] < errors[1]
 
@@ -144,10 +144,10 @@ def test_a_broken_cell_is_covered_listed_and_in_the_frame(family):
     data = broken_set(20) | {"sigma2": np.full(80, 0.006)}
     fitted = MixedModel(family).fit(**data)
     e = fitted.estimate()
-    assert e.is_unlike.tolist() == [False, True] + [False] * 78
+    assert e.is_outlying.tolist() == [False, True] + [False] * 78
     assert e.low[1] <= 0.1 <= e.high[1] and abs(e.value[1] - 0.1) < 0.1
-    assert_array_equal(e.to_frame()["unlike_peers"], e.unlike_peers)
-    assert_array_equal(fitted.outlier_probability_, e.unlike_peers)
+    assert_array_equal(e.to_frame()["outlier_probability"], e.outlier_probability)
+    assert_array_equal(fitted.outlier_probability_, e.outlier_probability)
     assert fitted.outlier_probability_[1] > 0.9
     # It is the cell, and not its topic.
     assert fitted.topic_outlier_probability_.max() < 0.3
@@ -171,8 +171,8 @@ def test_broken_cells_are_listed_and_covered(n, least):
         k = rng.binomial(n, p)
         e = MixedModel().fit(X, k / n, n=np.full(80, n), sampling=OWN_ITEMS).estimate()
         hits.append((e.low <= 0.1)[odd] & (0.1 <= e.high)[odd])
-        listed.append(e.is_unlike[odd])
-        false.append(np.mean(e.is_unlike[~odd]))
+        listed.append(e.is_outlying[odd])
+        false.append(np.mean(e.is_outlying[~odd]))
     print(f"n = {n}: covered {np.mean(hits):.3f}, listed {np.mean(listed):.3f}")
     # Lower ends of the bands of 60 sets at .93.
     assert np.mean(hits) >= 0.83
@@ -193,7 +193,7 @@ def test_a_broken_topic_is_listed_and_covered(family, seed):
     outlying, e = fitted.topic_outlier_probability_, fitted.estimate()
     assert outlying.idxmax() == "7" and outlying["7"] > 0.5
     assert outlying.drop("7").max() < 0.2
-    assert not e.is_unlike.any()
+    assert not e.is_outlying.any()
     inside = (e.low <= p) & (p <= e.high)
     assert inside[topic == 7].all() and inside.mean() > 0.9
 

@@ -50,7 +50,7 @@ def make_many(n_groups, seed=0, **options):
 def test_moves_are_sorted_by_their_size():
     moves = make_display().moves
     assert moves.columns.tolist() == [
-        "label", "direct", "shrunk", "low", "high", "moved", "unlike_peers", "truth", "improved",
+        "label", "direct", "shrunk", "low", "high", "moved", "outlying", "truth", "improved",
     ]  # fmt: skip
     assert moves.index.tolist() == BY_MOVE == moves["label"].tolist()
     # Differences of two-digit decimals are exact to rounding.

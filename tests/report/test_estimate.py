@@ -51,7 +51,7 @@ def test_json_holds_what_the_estimators_say(file, items):
     ends = ("value", "low", "high")
     expected = {"n": g.n} | {name: getattr(mixed, name) for name in ends}
     expected |= {f"direct_{name}".removesuffix("_value"): getattr(direct, name) for name in ends}
-    expected |= {name: getattr(mixed, name) for name in ("standard_error", "unlike_peers")}
+    expected |= {name: getattr(mixed, name) for name in ("standard_error", "outlier_probability")}
     expected = pd.DataFrame(expected, index=pd.MultiIndex.from_tuples(list(g.labels)))
     found = pd.DataFrame(document["groups"]).set_index(["model", "topic"])
     # JSON keeps all digits of a float.

@@ -63,8 +63,8 @@ def test_json_holds_what_the_estimators_say(file, items):
         "n_rows": 1200,
         "n_labeled": 126,
         "judge": items["autorater"].mean(),
-        "labels_alone": alone.value[0],
-        "labels_alone_low": alone.low[0],
+        "labels_only": alone.value[0],
+        "labels_only_low": alone.low[0],
         "value": chain.estimate_,
         "low": corrected.low[0],
         "high": corrected.high[0],
@@ -387,7 +387,7 @@ def test_open_question_answering(data_folder):
     for name, row in found.iterrows():
         mine = rows.groups == name
         assert row["judge"] == pytest.approx(rows.scores[mine].mean())
-        assert row["labels_alone"] == pytest.approx(np.nanmean(rows.human[mine]))
+        assert row["labels_only"] == pytest.approx(np.nanmean(rows.human[mine]))
     assert (found["bias_high"] < 0).all()
     assert (found["effective_sample_size"] > 1.2 * found["n_labeled"]).all()
     checked = run(path, "--judge", "gpt4_eval", "--human", "human")

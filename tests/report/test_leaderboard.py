@@ -145,7 +145,7 @@ def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
     sets = MeanRankScore().fit(rows).rank_sets()
     found = pd.DataFrame(document["models"]).set_index("model")
     assert found["rank_low"].tolist() == sets["low"].tolist()
-    assert (document["n_pairs"], document["n_pairs_told_apart"]) == (6, 4)
+    assert (document["n_pairs"], document["n_pairs_distinguished"]) == (6, 4)
     assert document["may_be_best"] == ["ours/beta (few-shot)", "ours/beta (zero-shot)"]
     assert "4 of 6 pairs of models (67%) are" in run(EUROEVAL).stdout
     # The same as a leaderboard prints it.

@@ -114,10 +114,7 @@ html_title = f"skbench {release}"
 html_baseurl = site_links.PAGES
 html_static_path = ["_static"]
 html_css_files = ["skbench.css"]
-html_sidebars = {
-    page: []
-    for page in ("index", "tutorial", "examples")
-}
+html_sidebars = {page: [] for page in ("index", "tutorial", "examples")}
 html_show_sourcelink = False
 html_context = {
     "default_mode": "auto",

@@ -12,7 +12,7 @@ from skbench._checks import check_option
 from skbench._printed import Printed
 from skbench._random import as_generator, seeded
 from skbench._types import AtLeastTwo, Count, Jobs, Level, Names, RandomState, Rows, checked
-from skbench.assessment._candidate import Candidate, estimators_of_groups, told
+from skbench.assessment._candidate import Candidate, called_with, estimators_of_groups
 from skbench.assessment._risk import split_risk
 from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._splits import Data
@@ -172,7 +172,7 @@ def compare_estimators(
     best = risk.risk.idxmin()
     choice = risk.choice()
     estimator = seeded(estimators[choice], int(rng.integers(2**31)))
-    told(estimator.fit, data.summary.fit_args)
+    called_with(estimator.fit, data.summary.fit_args)
     ratio = risk.sample_size_ratio(choice, confidence_level)
     return EstimatorComparison(
         risk=risk,

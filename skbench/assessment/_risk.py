@@ -14,7 +14,7 @@ from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Count, Jobs, Names, RandomState, Rows, checked
 from skbench._warnings import warn
-from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
+from skbench.assessment._candidate import Candidate, answers_of, estimators_of_groups
 from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._sample_size import leave_one_out_losses
 from skbench.assessment._splits import Data
@@ -189,12 +189,12 @@ def _judged(candidates, part, seed):
     """Share of items and loss of direct estimates in one part, then losses of candidates."""
     scored = part.n_out > 0
     # Warnings are dropped, because the fit to all items repeats them.
-    answers, notes = ask(candidates, lambda variance: part.summary, seed)
+    answers, notes = answers_of(candidates, lambda variance: part.summary, seed)
     columns = [part.share, part.sigma2]
     for name in candidates:
         value = answers[name].value if name in answers else np.full(len(part.summary), np.nan)
         columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
-    errors = {name: words for name, kind, words in notes if kind == "error"}
+    errors = {name: message for name, kind, message in notes if kind == "error"}
     return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
 
 

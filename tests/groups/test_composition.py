@@ -229,7 +229,7 @@ def test_weights_reach_the_regressor(groups, numbers, regressor, routing):
 
 def test_weights_that_get_lost_are_said(groups, numbers):
     sr = SyntheticRegression(KNeighborsRegressor(), weight_by_precision=True)
-    with pytest.warns(UserWarning, match="KNeighborsRegressor takes no sample_weight"):
+    with pytest.warns(UserWarning, match="KNeighborsRegressor.*sample_weight"):
         sr.fit(numbers, groups["y"], groups["sigma2"])
 
 
@@ -365,12 +365,12 @@ DAYS = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(80) % 16, unit="D"
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (DAYS, r"Column 'released' of X holds dates or durations \(datetime64\)"),
-        (DAYS.tz_localize("UTC"), "Column 'released' of X holds dates"),
-        (DAYS - DAYS[0], r"Column 'released' of X holds dates or durations \(timedelta64\)"),
-        (DAYS.date, "Column 'released' of X holds dates"),
-        (DAYS.to_period("M"), "Column 'released' of X holds dates"),
-        ([1, "a"] * 40, "Column 'released' of X holds values of several kinds, .*such as 1, 'a'"),
+        (DAYS, r"'released'.*datetime64"),
+        (DAYS.tz_localize("UTC"), "'released'"),
+        (DAYS - DAYS[0], r"'released'.*timedelta64"),
+        (DAYS.date, "'released'"),
+        (DAYS.to_period("M"), "'released'"),
+        ([1, "a"] * 40, "'released'.*1, 'a'"),
     ],
 )
 def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator, values, message):
@@ -381,7 +381,7 @@ def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator,
 
 def test_fay_herriot_predicts_new_topics_from_the_other_columns(groups):
     new = groups["X"].head(3).assign(topic="unseen")
-    with pytest.raises(ValueError, match="Column 'topic' of X holds 'unseen'"):
+    with pytest.raises(ValueError, match="'topic'.*'unseen'"):
         FayHerriot().fit(**groups | {"groups": None}).predict(new)
     fh = FayHerriot().fit(**groups)
     np.testing.assert_array_equal(fh.predict(new), fh.predict(groups["X"].head(3)))
@@ -417,7 +417,7 @@ def test_columns_that_the_last_step_names_reach_it_or_are_missed():
         (OneHotEncoder(sparse_output=False), ["model", "topic"]), remainder="passthrough"
     )
     hidden = IntervalPipeline([("names", names), ("last", EmpiricalBayes(Ridge(), cv=2))])
-    with pytest.warns(UserWarning, match="Neither groups nor sampling"):
+    with pytest.warns(UserWarning, match="'model'.*'topic'.*groups="):
         names.set_output(transform="pandas")
         hidden.fit(g.X, g.z, g.sigma2)
     for output in ("default", "pandas"):

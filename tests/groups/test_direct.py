@@ -39,7 +39,7 @@ def test_auto_is_normal_without_sizes():
 
 
 def test_auto_warns_of_t_for_small_bounded_groups():
-    with pytest.warns(UserWarning, match="2 of 2 groups .* as large as their distance to 0"):
+    with pytest.warns(UserWarning, match="2 of 2 groups.*distance to 0"):
         fitted("auto", [0.31, 0.42], [10, 30])
 
 
@@ -67,7 +67,7 @@ def test_auto_warns_of_skewness_and_not_of_bounds(law, n):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted("auto", scores.mean(axis=1), [n] * 25, sigma2=scores.var(axis=1, ddof=1) / n)
-        warned += any("look skewed" in str(w.message) for w in caught)
+        warned += any("skewed" in str(w.message) for w in caught)
     assert warned >= 19 if skewed else warned <= 1
 
 
@@ -86,14 +86,14 @@ def test_words_are_what_the_formulas_hold(interval, promise):
 
 
 def test_auto_warns_of_t_where_nothing_is_seen_to_vary():
-    with pytest.warns(UserWarning, match="1 of 2 groups have sigma2 = 0") as caught:
+    with pytest.warns(UserWarning, match="1 of 2 .*sigma2 = 0") as caught:
         DirectEstimator().fit(np.zeros((2, 1)), [1.23, 4.56], [0.0, 0.01], [50, 50])
     assert len(caught) == 1
 
 
 def test_a_group_of_one_score_is_named():
     rows = pd.DataFrame({"topic": ["a", "a", "b"], "score": [0.3, 0.4, 0.5]})
-    with pytest.warns(UserWarning, match="1 of 2 groups have a single score .* such as 'b'"):
+    with pytest.warns(UserWarning, match="1 of 2 .*single .*'b'"):
         DirectEstimator().fit(**summarize_items(rows, "topic").fit_args)
 
 
@@ -118,23 +118,17 @@ def test_without_z_nothing_is_known():
 
 @pytest.mark.parametrize("kind", [*COUNT_INTERVALS, "t", "bounded"])
 def test_sizes_are_needed(kind):
-    with pytest.raises(
-        ValueError, match=r'intervals need group sizes. Pass n=..., or set interval="normal"'
-    ):
+    with pytest.raises(ValueError, match='n=.*interval="normal"'):
         fitted(kind, [0.7], None).estimate()
 
 
 def test_counts_are_needed():
-    with pytest.raises(
-        ValueError, match="Wilson intervals need whole numbers .* position 1 has z . n = 3.3"
-    ):
+    with pytest.raises(ValueError, match="wilson.*position 1 .*3.3"):
         fitted("wilson", [0.7, 0.33], [10, 10])
 
 
 def test_scores_outside_the_bounds_are_refused():
-    with pytest.raises(
-        ValueError, match="outside bounds from 0 to 1, such as 36.9. Pass the range"
-    ):
+    with pytest.raises(ValueError, match="bounds.* 0 to 1.*36.9"):
         fitted("bounded", [0.5, 36.9], [10, 10])
     direct = fitted("bounded", [0.5], [10])
     with pytest.raises(ValueError):

@@ -157,9 +157,9 @@ def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
 def test_nobody_said_that_variances_are_noisy(estimator):
     g, _ = table(skewed, 5, 0)
     args = g.fit_args | {"X": g.X[["model"]], "sampling": None, "groups": None}
-    with pytest.warns(UserWarning, match="sigma2 is taken as known"):
+    with pytest.warns(UserWarning, match="sigma2.*known"):
         assert_array_equal(clone(estimator).fit(**args).sigma2_, g.sigma2)
-    with pytest.warns(UserWarning, match="n is missing"):
+    with pytest.warns(UserWarning, match="^n "):
         clone(estimator).fit(**args | {"sampling": g.sampling, "n": None})
 
 

@@ -80,7 +80,7 @@ def test_ends_are_those_of_the_formula_and_bounds_may_be_left_out():
     with pytest.warns(UserWarning, match="skewed"):
         t = DirectEstimator().fit(**free.fit_args).estimate()
     assert np.all(t.low > e.low)
-    with pytest.raises(ValueError, match="outside bounds"):
+    with pytest.raises(ValueError, match="bounds"):
         summarize_items(rows, "topic", bounds=(0, 0.9))
 
 

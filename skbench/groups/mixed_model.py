@@ -200,7 +200,7 @@ class MixedModel(GroupEstimator):
         likelihood = self._likelihood(*data, design.effects.own_share)
         # With few scores, a distant group may just have an underestimated variance.
         heavy_tails = self._binary or self.n_ is None or np.median(self.n_) >= _FEWEST_SCORES
-        options = {"heavy_tails": bool(heavy_tails), "tell": counter("mixed model")}
+        options = {"heavy_tails": bool(heavy_tails), "callback": counter("mixed model")}
         self._found = mixed.fit_mixed(likelihood, design.effects, **options)
         parts = mixed.group_posterior(self._found, likelihood)
         self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))

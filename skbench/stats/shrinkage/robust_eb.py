@@ -68,7 +68,6 @@ def cva(m2, kurtosis, confidence_level=0.95):
     m2, kurtosis = floats(m2, kurtosis)
     critical = np.full(m2.shape, np.nan)
     known = ~(np.isnan(m2) | np.isnan(kurtosis))
-    # Groups of counts often share a few variances.
     pairs = np.empty(m2[known].shape, dtype=complex)
     pairs.real, pairs.imag = m2[known], kurtosis[known]
     pairs, member = np.unique(pairs, return_inverse=True)
@@ -351,8 +350,7 @@ def posterior_variance(residuals, sigma2, prior_variances):
     Returns
     -------
     ndarray of shape (..., n_groups)
-        ``mean(w) sigma2 + var(w) residual^2`` with ``w = A / (A + sigma2)``: the law of total
-        variance.
+        ``mean(w) sigma2 + var(w) residual^2`` with ``w = A / (A + sigma2)``.
 
     Examples
     --------

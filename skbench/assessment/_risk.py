@@ -154,9 +154,9 @@ def estimated_risk(
 def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs):
     """RiskComparison of candidates, each fitted without one fold at a time."""
     rng = as_generator(random_state)
-    deals, seeds = rng.spawn(2)
+    splits, seeds = rng.spawn(2)
     n_parts = n_splits * n_repeats
-    parts = data.parts(n_splits, n_repeats, deals)
+    parts = data.parts(n_splits, n_repeats, splits)
     calls = ((candidates, part, int(seeds.integers(2**31))) for part in parts)
     n_groups = len(data.summary)
     sums = np.zeros((n_groups, len(candidates) + 2))

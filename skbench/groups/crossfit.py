@@ -136,10 +136,10 @@ class CrossFitKFold(BaseCrossValidator):
         mixed = shuffled(np.arange(len(rows)))
         rows, members = rows[mixed], members[mixed]
         for rng in as_generator(self.random_state).spawn(self.n_repeats):
-            dealt = rng.permutation(len(units))
-            dealt = dealt[np.argsort(strata[dealt], kind="stable")]
+            order = rng.permutation(len(units))
+            order = order[np.argsort(strata[order], kind="stable")]
             fold_of_unit = np.empty(len(units), dtype=int)
-            fold_of_unit[dealt] = np.arange(len(units)) % self.n_splits
+            fold_of_unit[order] = np.arange(len(units)) % self.n_splits
             fold = fold_of_unit[members]
             for k in range(self.n_splits):
                 yield rows[fold != k], rows[fold == k]

@@ -177,7 +177,11 @@ def test_refuses(estimator, changed, message, groups):
 @in_their_own_way
 @pytest.mark.parametrize(
     "topics",
-    [["law", "art", None] * 20, np.array([1.0, 2, np.nan] * 20), [(1, "a"), "b", (None, "c")] * 20],
+    [
+        ["distribution", "art", None] * 20,
+        np.array([1.0, 2, np.nan] * 20),
+        [(1, "a"), "b", (None, "c")] * 20,
+    ],
 )
 def test_refuses_topics_without_a_name(estimator, groups, topics):
     message = "groups .*20 of 60.*'group 2'"

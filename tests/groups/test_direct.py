@@ -43,7 +43,7 @@ def test_auto_warns_of_t_for_small_bounded_groups():
         fitted("auto", [0.31, 0.42], [10, 30])
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), True),
     "mostly 0": (lambda rng, shape: (rng.random(shape) < 0.1) * rng.random(shape), True),
     "mostly 100": (
@@ -56,10 +56,10 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("n", [8, 20])
-def test_auto_warns_of_skewness_and_not_of_bounds(law, n):
-    draw, skewed = LAWS[law]
+def test_auto_warns_of_skewness_and_not_of_bounds(distribution, n):
+    draw, skewed = DISTRIBUTIONS[distribution]
     rng = np.random.default_rng(0)
     warned = 0
     for _ in range(20):
@@ -85,7 +85,7 @@ def test_words_are_what_the_formulas_hold(interval, promise):
     assert fitted(interval, [0.7, 0.2], [10, 10]).estimate().guarantee == promise
 
 
-def test_auto_warns_of_t_where_nothing_is_seen_to_vary():
+def test_auto_warns_of_t_without_variation():
     with pytest.warns(UserWarning, match="1 of 2 .*sigma2 = 0") as caught:
         DirectEstimator().fit(np.zeros((2, 1)), [1.23, 4.56], [0.0, 0.01], [50, 50])
     assert len(caught) == 1
@@ -156,7 +156,7 @@ def test_clusters_are_no_counts_by_accident():
 
 
 def test_shares_of_right_answers_need_neither_features_nor_variances():
-    z = pd.Series([0.7, 1.0, 0.0], index=["law", "art", "geo"])
+    z = pd.Series([0.7, 1.0, 0.0], index=["distribution", "art", "geo"])
     short = DirectEstimator().fit(y=z, n=10)
     full = DirectEstimator().fit(
         pd.DataFrame({"x": 0}, index=z.index), z, sampling_variance([7, 10, 0], 10), [10] * 3
@@ -173,17 +173,17 @@ def test_shares_of_right_answers_need_neither_features_nor_variances():
         DirectEstimator().fit()
 
 
-def test_ends_are_cut_to_the_range_that_is_told():
+def test_ends_are_clipped_to_the_bounds():
     """Scores from 0 to 100: t intervals beyond them without bounds, never with."""
     z, sigma2, n = [2.0, 99.0], [4.0, 1.0], [30, 30]
     free = DirectEstimator("t").fit(y=z, sigma2=sigma2, n=n).estimate()
-    told = DirectEstimator("t", bounds=(0, 100)).fit(y=z, sigma2=sigma2, n=n)
+    bounded = DirectEstimator("t", bounds=(0, 100)).fit(y=z, sigma2=sigma2, n=n)
     assert free.low[0] < 0 and free.high[1] > 100
-    assert told.estimate().low[0] == 0 and told.estimate().high[1] == 100
-    assert told.estimate().high[0] > free.high[0]  # one worst case more
+    assert bounded.estimate().low[0] == 0 and bounded.estimate().high[1] == 100
+    assert bounded.estimate().high[0] > free.high[0]  # one worst case more
     X = np.zeros((2, 1))
     np.testing.assert_array_equal(
-        told.predict_interval(X, z=z, sigma2=sigma2, n=n)[:, 0], told.estimate().low
+        bounded.predict_interval(X, z=z, sigma2=sigma2, n=n)[:, 0], bounded.estimate().low
     )
     with pytest.raises(ValueError):
         DirectEstimator("t", bounds=(0, 50)).fit(y=z, sigma2=sigma2, n=n)

@@ -72,7 +72,7 @@ def test_intervals_are_those_of_stats():
         if kind == "robust":
             half = robust_eb.robust_half_width(A, sigma2, kurtosis, 0.9)
         else:
-            # Values that A may have, by the quantiles of a normal law that is cut at 0.
+            # Values that A may have, by the quantiles of a normal distribution that is cut at 0.
             error = np.sqrt(2 / np.sum((A + sigma2) ** -2.0))
             share = norm.cdf(-A / error)
             values = norm.ppf(share + (1 - share) * (np.arange(32) + 0.5) / 32, A, error)
@@ -209,7 +209,7 @@ def test_groups_of_one_item_are_covered_if_others_have_more():
     assert coverage >= binom.ppf(0.0005, 3000, 0.95) / 3000
 
 
-def test_one_binary_item_per_group_cannot_be_told_from_noise():
+def test_one_binary_item_per_group_is_not_enough():
     arguments, _ = binary_groups(1, (0.1, 0.9))
     with pytest.raises(ValueError, match="n >= 2"):
         EmpiricalBayes(LinearRegression()).fit(*arguments)
@@ -302,7 +302,7 @@ def test_one_group_cannot_be_shrunk():
         EmpiricalBayes(Ridge()).fit([[1.0]], [0.5], 0.01)
 
 
-def test_plug_in_variance_of_perfect_groups_is_said():
+def test_warns_of_plug_in_variance_of_perfect_groups():
     X = np.arange(10.0)[:, None]
     z = np.array([1, 1, 0.5, 0.4, 0.6, 0.3, 0.7, 0, 0.2, 0.9])
     with pytest.warns(UserWarning, match="3 of 10 .*sigma2 = 0"):
@@ -312,7 +312,7 @@ def test_plug_in_variance_of_perfect_groups_is_said():
     np.testing.assert_allclose(estimate.low[[0, 1, 7]], [1, 1, 0])
 
 
-def test_zero_prior_variance_is_said():
+def test_warns_of_zero_prior_variance():
     z = np.array([0.5, 0.51, 0.49, 0.5, 0.52, 0.48])
     with pytest.warns(UserWarning, match="prior_variance='moments'.* 0"):
         eb = EmpiricalBayes(Ridge(), prior_variance="moments", random_state=0).fit(
@@ -344,7 +344,7 @@ def test_seed_reaches_open_splitters(cv):
     assert cv.random_state is None
 
 
-def test_equal_direct_estimates_are_said():
+def test_warns_of_equal_direct_estimates():
     X = np.arange(6.0)[:, None]
     with pytest.warns(UserWarning, match="6 direct estimates"):
         eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, np.full(6, 0.5), 0.01)
@@ -452,7 +452,7 @@ def test_topics_may_be_called_by_words_and_numbers():
     assert pd.Series(eb.groups_).nunique() == 40
 
 
-def test_estimates_worse_than_the_direct_ones_are_said():
+def test_warns_of_estimates_worse_than_direct_ones():
     rng = np.random.default_rng(0)
     p = np.where(np.arange(80) % 10 == 3, 0.3, 0.995)
     k = rng.binomial(10, p)

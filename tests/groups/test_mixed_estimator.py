@@ -59,8 +59,8 @@ def groups():
     )
     X["difficulty"] = rng.uniform(size=20)[topic]
     k = rng.binomial(n, 0.8 - 0.4 * X["difficulty"] + 0.1 * (X["model"] == "B"))
-    told = {"groups": X["topic"], "sampling": Sampling("binomial", items_shared=True)}
-    return {"X": X, "y": k / n, "sigma2": sampling_variance(k, n), "n": n, **told}
+    metadata = {"groups": X["topic"], "sampling": Sampling("binomial", items_shared=True)}
+    return {"X": X, "y": k / n, "sigma2": sampling_variance(k, n), "n": n, **metadata}
 
 
 def finite_and_ordered(estimate):

@@ -50,7 +50,7 @@ def test_more_precise_than_direct_and_covered(features):
 
 
 @pytest.mark.slow
-def test_stein_knows_the_error():
+def test_stein_estimates_the_error():
     """Mean of `squared_error_` against the truth, over 20 draws."""
     differences = []
     for seed in range(20):
@@ -112,7 +112,7 @@ def test_features_may_be_text_or_missing():
     assert_allclose(other.value, fitted.estimate().value, atol=0.02)
 
 
-def test_kernels_use_what_features_say():
+def test_kernels_use_features():
     rng = np.random.default_rng(0)
     topic, model = np.divmod(np.arange(200), 4)
     x = np.linspace(-2, 2, 50)
@@ -368,7 +368,12 @@ def answers(rng, p, n_items, correlation):
     right = common + own < norm.ppf(p)
     item, model = np.divmod(np.arange(right.size), len(p))
     names = [f"m{m:02d}" for m in model]
-    columns = {"model": names, "topic": "law", "item": item, "score": right.ravel().astype(int)}
+    columns = {
+        "model": names,
+        "topic": "distribution",
+        "item": item,
+        "score": right.ravel().astype(int),
+    }
     return pd.DataFrame(columns)
 
 
@@ -411,7 +416,7 @@ def test_models_that_were_not_fitted_are_covered(n_models):
 
 
 def test_a_new_topic_after_a_single_one_is_uncertain():
-    X, k, n = pd.DataFrame({"model": list("abc"), "topic": "law"}), [30, 33, 36], [50] * 3
+    X, k, n = pd.DataFrame({"model": list("abc"), "topic": "distribution"}), [30, 33, 36], [50] * 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fitted = MixedModel().fit(X, np.array(k) / 50, n=n, sampling=OWN_ITEMS)
@@ -441,7 +446,7 @@ def test_draws_move_with_the_estimates():
     assert_allclose(draws.mean(axis=0)[inside], data["y"][inside], atol=0.03)
 
 
-def test_what_sampling_does_not_know_is_warned_of():
+def test_warns_of_unknown_sampling():
     X, k, n = crossed(3, 8)[0], np.full(24, 7), np.full(24, 10)
     with pytest.warns(UserWarning, match="item_correlation"):
         MixedModel().fit(X, k / n, n=n, sampling=Sampling("binomial", items_shared=True))

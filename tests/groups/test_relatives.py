@@ -96,7 +96,7 @@ def test_james_stein_new_groups():
     np.testing.assert_allclose(moved, js.estimate().value[-1])
 
 
-def test_james_stein_says_when_it_cannot_shrink():
+def test_james_stein_warns_if_it_cannot_shrink():
     with pytest.warns(UserWarning, match="4 groups, got 3"):
         js = JamesStein().fit(np.zeros((3, 1)), [0.1, 0.5, 0.9], 0.01)
     np.testing.assert_allclose(js.estimate().value, [0.1, 0.5, 0.9])
@@ -182,7 +182,7 @@ def test_fay_herriot_covers_new_groups_without_items():
         (MixedModel(), 1),
     ],
 )
-def test_groups_without_noise_are_said_once_and_divide_nothing_by_0(estimator, n_groups):
+def test_warns_once_of_groups_without_noise(estimator, n_groups):
     z = np.linspace(0.3, 0.9, n_groups)
     sigma2 = np.where(np.arange(n_groups) == 0, 0.0, 0.01)
     X = np.sin(np.arange(2.0 * n_groups)).reshape(n_groups, 2)
@@ -220,7 +220,7 @@ def test_fay_herriot_needs_more_groups_than_columns():
         FayHerriot().fit(X, z, sigma2)
 
 
-def test_fay_herriot_says_when_there_is_nothing_but_noise():
+def test_fay_herriot_warns_of_zero_prior_variance():
     X = np.arange(6.0)[:, None]
     with pytest.warns(UserWarning, match="'reml'.* 0"):
         fh = FayHerriot().fit(X, [0.5, 0.51, 0.49, 0.5, 0.52, 0.48], 1.0)

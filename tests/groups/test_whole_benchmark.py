@@ -27,7 +27,7 @@ def direct():
     return DirectEstimator().fit(**SUMMARY.fit_args)
 
 
-def test_says_what_it_is(direct):
+def test_method_and_guarantee(direct):
     whole = direct.estimate(0.9, population=40)
     assert whole.method == "direct (Wilson), whole benchmark"
     assert (whole.guarantee, whole.confidence_level) == (

@@ -58,7 +58,10 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, callback=
 
     Each standard deviation has a half-normal prior (scale 1; .5 for interactions), times the
     variance to the power .5 (.25 for kernels), so that no estimate is 0 (Chung, Rabe-Hesketh,
-    Dorie, Gelman and Liu 2013, Psychometrika 78).
+    Dorie, Gelman and Liu 2013, Psychometrika 78). Expectation propagation (Minka 2001, UAI 17)
+    avoids the bias of penalized quasi-likelihood with few items (Breslow and Clayton 1993, JASA
+    88). Average information is that of Gilmour, Thompson and Cullis (1995, Biometrics 51). Joint
+    draws solve a perturbed system (Papandreou and Yuille 2010, NIPS 23).
 
     **When not to use it.** `skbench.MixedModel` is the interface for data.
 

@@ -159,7 +159,7 @@ REFUSED = [
     (MixedModel(), {"sigma2": None, "n": None, "sampling": None}, "sigma2"),
     (MixedModel(model="system"), {}, "model='system'"),
     (MixedModel(topic="subject"), {}, "topic='subject'"),
-    (MixedModel(kernels=["lenght"]), {}, "'lenght'"),
+    (MixedModel(kernels=["missing"]), {}, "'missing'"),
     (MixedModel(kernels=["x"]), {"X": np.ones((60, 1)), "groups": None}, "X .*array"),
     (MixedModel(), {"groups": np.repeat([0, 1], 30)}, "groups.*'topic'"),
     (MixedModel(), {"X": TWICE, "groups": None}, "'A'.*'t0'.*prompt"),

@@ -24,7 +24,7 @@ from skbench.containers import Estimate
 from skbench.items.ranges import bounds_of
 from skbench.ppi._calibrated import group_cells, lines_with_mean
 from skbench.ppi._data import autorater_scores, label_column, ppi_data, score_table
-from skbench.ppi._few_labels import labels_needed, half_widths, warn_of_few_labels, warn_of_noise
+from skbench.ppi._few_labels import half_widths, labels_needed, warn_of_few_labels, warn_of_noise
 from skbench.stats import ppi
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.intervals.moments import divided

@@ -136,8 +136,8 @@ def _refuse_missing_scores(scores, names, numeric):
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise ValueError(
             f"{int(bad.sum())} scores of the judge are missing (NaN) or infinite, the first in row "
-            f"{row}, column {names[column]!r}. Score or drop these rows, or encode an abstention as "
-            "a separate value."
+            f"{row}, column {names[column]!r}. Score or drop these rows, or encode an abstention "
+            "as a separate value."
         )
 
 
@@ -173,7 +173,7 @@ def _weights(sample_weight, labeled, codes):
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight must be finite and positive in labeled rows, but row {row} has "
+            f"sample_weight must be finite and above zero in labeled rows, but row {row} has "
             f"{weights[row]}. Pass the inverse of the probability of being selected for labeling."
         )
     own = pd.Series(weights[labeled]).groupby(codes[labeled])

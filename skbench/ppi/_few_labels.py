@@ -54,9 +54,9 @@ def warn_of_noise(effective, n_labeled):
     """Warn if the judge makes the estimate much worse, for example by scores on another scale."""
     if effective < _LEAST_EFFECTIVE * n_labeled:
         _warn(
-            f"With the judge the estimate is only as precise as the mean of {effective:.2g} labels, "
-            f"but there are {n_labeled} labels. Convert its scores to the scale of the labels, or "
-            "set power_tuning=True."
+            f"With the judge the estimate is only as precise as the mean of {effective:.2g} "
+            f"labels, but there are {n_labeled} labels. Convert its scores to the scale of the "
+            "labels, or set power_tuning=True."
         )
 
 

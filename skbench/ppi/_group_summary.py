@@ -192,7 +192,7 @@ def warn_of_groups(labels, n_labeled, borrows):
         )
     if borrows.any():
         warn(
-            f"{int(borrows.sum())} of {len(labels)} groups have one human label or only equal "
+            f"{int(borrows.sum())} of {len(labels)} groups have too few human labels or only equal "
             f"labels (the first is {plain(labels[int(np.argmax(borrows))])!r}). Their standard "
             "errors come from the other groups."
         )
@@ -202,8 +202,8 @@ def warn_of_full_trust(estimator):
     """Warn if the judge has weight 1 whatever the labels show."""
     if estimator.get_params().get("power_tuning") is False:
         warn(
-            "With power_tuning=False the judge has weight 1 in every group, which can be worse than "
-            "the labels alone. Do not shrink summary_. Set power_tuning=True."
+            "With power_tuning=False the judge has weight 1 in every group, which can be worse "
+            "than the labels alone. Do not shrink summary_. Set power_tuning=True."
         )
 
 

@@ -69,8 +69,8 @@ def _check_are_verdicts(repeated, known, name, judge, words):
         new = repeated[(numbers < low) | (numbers > high)]
     if len(new) > most:
         raise ValueError(
-            f"Column {name!r} contains {plain(new.iloc[0])!r}, which is not a verdict of {judge!r}. "
-            "Pass one column of verdicts per repeat as repeats=, not a column with their numbers."
+            f"Column {name!r} contains {plain(new.iloc[0])!r}, which is not a verdict of "
+            f"{judge!r}. Pass one column of verdicts per repeat as repeats=, not their numbers."
         )
 
 
@@ -127,7 +127,7 @@ def _noise(scores, codes, confidence_level):
     if n_repeated < _labels.FEWEST_LABELS:
         raise ValueError(
             f"Only {n_repeated} answers have two verdicts or more, but at least "
-            f"{_labels.FEWEST_LABELS} are needed. Let the judge repeat its verdicts on more answers."
+            f"{_labels.FEWEST_LABELS} are needed. Let the judge repeat more verdicts."
         )
     judged = n_verdicts > 0
     found = repeat_noise(

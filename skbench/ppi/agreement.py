@@ -188,9 +188,9 @@ def judge_agreement(
     All figures use the rows with a verdict and a human label.
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
-      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values there is only
-      alpha: the interval alpha with a jackknife interval for numbers, and the nominal alpha without
-      an interval for words.
+      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values there is
+      only alpha: the interval alpha with a jackknife interval for numbers, and the nominal alpha
+      without an interval for words.
     - *tpr* and *tnr*: proportions of the positive and of the negative human labels with the same
       verdict (Clopper-Pearson interval).
     - *bias*: mean of verdict minus human label (score interval of paired proportions for verdicts 0

@@ -373,7 +373,7 @@ class GroupedPPI(Documented, BaseEstimator):
         clash = means.columns.intersection(known.columns)
         if len(clash):
             raise ValueError(
-                f"features has a column {clash[0]!r}, but this is the name of a judge's mean score. "
+                f"features has a column {clash[0]!r}, but a judge's mean score has this name. "
                 "Rename it."
             )
         return pd.concat([means, known], axis=1)

@@ -76,8 +76,8 @@ class Mean(_Parameter):
             )
         if np.ptp(values) == 0:
             warn(
-                f"The mean {name!r} has the same value in all {values.size} rows, so intervals omit "
-                "its uncertainty. Use Proportion for values 0 and 1, or label more rows."
+                f"The mean {name!r} has the same value in all {values.size} rows, so intervals "
+                "omit its uncertainty. Use Proportion for values 0 and 1, or label more rows."
             )
         return values.mean(), values.var(ddof=1), values.size
 

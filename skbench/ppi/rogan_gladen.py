@@ -175,8 +175,8 @@ class RoganGladen(PPIEstimator):
         values = pd.unique(autorater.ravel())
         if len(values) > _MOST_VALUES:
             raise ValueError(
-                f"The judge returns {len(values)} different values, but RoganGladen needs verdicts. "
-                "Cut the scores at a threshold, or use PPIMean."
+                f"The judge returns {len(values)} different values, but RoganGladen needs "
+                "verdicts. Cut the scores at a threshold, or use PPIMean."
             )
         if not (autorater == self.positive).any():
             shown = ", ".join(map(repr, values))

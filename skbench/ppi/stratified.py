@@ -104,7 +104,8 @@ class StratifiedPPI(PPIEstimator):
     as in `PPIMean`. "draws" has no pseudo-labels (`skbench.stats.strata.stratified_draws`) and the
     guarantee "posterior". If the true mean is 0.98, most strata contain only labels 1. With 50 to
     300 labels and five quantile strata, 95% intervals then covered 0.85 to 0.92 by draws, 0.80 to
-    0.89 `as_published`, and 0.96 to 1 by default (test_draws_cover_too_little_where_labels_are_rare).
+    0.89 `as_published`, and 0.96 to 1 by default
+    (test_draws_cover_too_little_where_labels_are_rare).
 
     Strata that are fitted on the labels have smaller residuals than new rows, so their guarantee
     is "none". With 50 to 100 labels, 95% intervals covered 0.85 to 0.92 for random forests and

@@ -1,4 +1,5 @@
 import json
+import re
 import warnings
 from itertools import product
 
@@ -12,7 +13,7 @@ from scipy.special import expit
 from scipy.stats import beta, binom
 
 from skbench.ppi.agreement import mean_estimator
-from skbench.ppi.chain_rule import ChainRulePPI, _firm, _unpulled
+from skbench.ppi.chain_rule import ChainRulePPI, _firm_shrinkage, _with_weaker_prior
 from skbench.ppi.difference import PPIMean
 from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.intervals.means import normal_interval
@@ -128,13 +129,13 @@ def test_continuous_scores_only_in_bins():
     rng = np.random.default_rng(2)
     X = rng.random(1000)
     y = np.where(np.arange(1000) < 200, rng.random(1000) < X, np.nan)
-    with pytest.warns(UserWarning, match="cut into bins"):
+    with pytest.warns(UserWarning, match="bins_"):
         usual = ChainRulePPI().fit(X, y)
     edges = np.quantile(X, [0.2, 0.4, 0.6, 0.8])
     assert_allclose(usual.bins_, edges)
     assert len(usual.values_) == 5
     assert ends(usual) == ends(ChainRulePPI().fit(np.digitize(X, edges), y))
-    with pytest.warns(UserWarning, match="cut into bins"):
+    with pytest.warns(UserWarning, match="bins_"):
         both = ChainRulePPI().fit(np.column_stack([X + 0.1, X - 0.1]), y)
     assert_allclose(ends(both), ends(usual))
     assert_allclose(both.predict([[0.3, 0.1], [1, 1]]), usual.predict([0.2, 1]))
@@ -144,14 +145,14 @@ def test_continuous_scores_only_in_bins():
 
 def test_verdict_that_no_label_goes_with():
     X, y = rows({"y": 60, "n": 30, "u": 10}, {("y", 1): 9, ("y", 0): 1, ("n", 0): 5, ("n", 1): 1})
-    with pytest.warns(UserWarning, match="prior of the chain rule.*'u' has 0 \\("):
+    with pytest.warns(UserWarning, match=r"'u' .*\b0 "):
         chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
     assert np.isnan(chain.rectifier_) and chain.values_ == ["n", "u", "y"]
 
 
-@pytest.mark.filterwarnings("ignore:The chain rule needs:UserWarning")
+@pytest.mark.filterwarnings("ignore:The .*chain rule:UserWarning")
 def test_the_prior_lets_go_where_it_pulls_far():
     def both(*table):
         return (ChainRulePPI(prior=prior).fit(*rows(*table)) for prior in ("jeffreys", "auto"))
@@ -172,8 +173,8 @@ def test_the_prior_lets_go_where_it_pulls_far():
 def test_the_prior_lets_go_by_and_by():
     pulls = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8])
     moved = [0, 0, 0.125, 0.25, 0.375, 0.5, 0.8]
-    assert_allclose(_firm(2 * pulls, 2.0, 0.1, 0.5), 2 * np.array(moved), atol=1e-15)
-    assert_allclose(_firm(-pulls, 1.0, 0.1, 0.5), np.negative(moved), atol=1e-15)
+    assert_allclose(_firm_shrinkage(2 * pulls, 2.0, 0.1, 0.5), 2 * np.array(moved), atol=1e-15)
+    assert_allclose(_firm_shrinkage(-pulls, 1.0, 0.1, 0.5), np.negative(moved), atol=1e-15)
 
 
 def test_pooled_prior_follows_what_labels_tell():
@@ -205,7 +206,7 @@ def test_no_worse_than_the_labels_near_one(n_values, truth):
         rows = verdicts, counts, np.array([1.0, 0.0])
         moments = chain_moments(*rows)
         error = np.sqrt(moments.unlabeled_variance + moments.labeled_variance)
-        auto, _ = _unpulled(moments.mean, error, None, rows)
+        auto, _ = _with_weaker_prior(moments.mean, error, None, rows)
         mean, here, published = (
             (e - truth) ** 2 for e in (counts[:, :, 0].sum(1) / n, auto, moments.mean)
         )
@@ -224,21 +225,20 @@ def test_a_prior_that_says_too_much_is_warned_of():
             warnings.simplefilter("always")
             ChainRulePPI(label_values=[0, 1], prior="jeffreys").fit(*rows(unlabeled, labeled))
         messages = [str(warning.message) for warning in caught]
-        return [message for message in messages if "All" not in message]
+        return [message for message in messages if "prior" in message or "verdict" in message]
 
     many = {1: 600, 0: 400}
     # Few labels, but the prior says what they say.
     assert not caught(many, {(1, 1): 5, (1, 0): 1, (0, 1): 1, (0, 0): 3})
     (message,) = caught(many, {(1, 1): 20, (0, 1): 8})
-    assert "by 1.0 of its standard errors" in message
-    assert "0 has 8 (40% of the rows)" in message and "1 has" not in message
-    assert "Use PPIMean, label more rows, or merge values" in message
+    assert re.search(r"\b1\.0 standard errors", message) and "PPIMean" in message
+    assert re.search(r"verdict 0 \D*8 .*40%", message) and "verdict 1 " not in message
     # A value that is next to never given needs no labels.
     rare = {1: 600, 0: 390, "u": 9}
     assert not caught(rare, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 19})
     ten = {(i, 1): 3 for i in range(10)}
     (message,) = caught(dict.fromkeys(range(10), 100), ten)
-    assert "2 has 3 (10% of the rows)." in message
+    assert re.search(r"verdict 2 \D*3 .*10%", message)
 
 
 def test_pull_of_the_prior_is_what_it_adds():
@@ -264,14 +264,14 @@ def test_groups_need_labels_each():
 
 def test_constant_autorater_leaves_jeffreys():
     X, y = rows({"y": 50}, {("y", 1): 7, ("y", 0): 3})
-    with pytest.warns(UserWarning, match="gives every row the score y"):
+    with pytest.warns(UserWarning, match=r"column 0 .*\by\b"):
         chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     assert_allclose(ends(chain), beta(7.5, 3.5).ppf([0.025, 0.975]), rtol=1e-10)
 
 
 def test_all_rows_labeled():
     X, y = rows({}, {(1, 1): 30, (1, 0): 5, (0, 1): 5, (0, 0): 20})
-    with pytest.warns(UserWarning, match="All 60 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b60 rows"):
         chain = ChainRulePPI().fit(X, y)
     p = 35.5 / 61
     assert_allclose(chain.estimate_, p * 30.5 / 36 + (1 - p) * 5.5 / 26, rtol=1e-12)
@@ -291,7 +291,7 @@ def test_more_labeled_than_unlabeled_rows():
 
 def test_one_class_only_has_an_interval():
     X, y = rows({1: 600, 0: 400}, {(1, 1): 8, (0, 1): 2})
-    with pytest.warns(UserWarning, match="All 10 human labels are 1"):
+    with pytest.warns(UserWarning, match=r"\b10 human labels .*\b1\b"):
         chain = ChainRulePPI().fit(X, y)
     assert 0.3 < ends(chain)[0] < 0.8 and ends(chain)[1] <= 1
 
@@ -338,7 +338,7 @@ def test_labels_needed_where_all_rows_are_labeled():
     rng = np.random.default_rng(5)
     label = rng.binomial(1, 0.7, 300)
     verdict = np.where(rng.random(300) < 0.8, label, 1 - label)
-    with pytest.warns(UserWarning, match="All 300 rows"):
+    with pytest.warns(UserWarning, match=r"\b300 rows"):
         chain = ChainRulePPI().fit(verdict, label)
     width = np.ptp(ends(chain))
     assert 290 <= chain.labels_needed(width) <= 310
@@ -588,7 +588,7 @@ def test_open_qa_with_two_thirds_of_the_labels_hidden(openqa):
             y = np.full(len(human), np.nan)
             y[shown] = human[shown]
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The autorater's value 'u'")
+                warnings.filterwarnings("ignore", ".*'u'")
                 low, high = ends(ChainRulePPI().fit(verdict, y))
             hits.append(low <= human.mean() <= high)
             p = human[shown].mean()
@@ -606,8 +606,6 @@ def test_open_qa_with_two_thirds_of_the_labels_hidden(openqa):
 @pytest.mark.parametrize("estimator", [ChainRulePPI(), RoganGladen()])
 def test_all_rows_labeled_is_not_said_to_be_the_labels_alone(estimator):
     X, y = rows({}, {(1, 1): 20, (1, 0): 5, (0, 1): 3, (0, 0): 12})
-    with pytest.warns(
-        UserWarning, match="All 40 rows .*ClassicalMean takes the labels as they are"
-    ):
+    with pytest.warns(UserWarning, match=r"\b40 rows.*ClassicalMean"):
         estimator.fit(X, y)
     assert estimator.estimate_ != y.mean()

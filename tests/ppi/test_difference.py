@@ -178,9 +178,9 @@ def test_a_second_informative_autorater_helps():
 
 def test_all_rows_labeled_is_the_classical_mean():
     f, y = judged(4, N=0)
-    with pytest.warns(UserWarning, match="All 60 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b60 rows"):
         e = PPIMean().fit(f, y)
-    with pytest.warns(UserWarning, match="All 60 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b60 rows"):
         by_t = PPIMean(interval="t").fit(f, y)
     assert_allclose(ends(by_t), ends(ClassicalMean("t").fit(f, y)))
     assert_allclose(ends(e), ends(ClassicalMean().fit(f, y)))
@@ -190,7 +190,7 @@ def test_all_rows_labeled_is_the_classical_mean():
 
 def test_a_constant_autorater_is_no_help():
     _, y = judged(5)
-    with pytest.warns(UserWarning, match="gives every row the score 0.5") as caught:
+    with pytest.warns(UserWarning, match=r"column 0 .*\b0\.5\b") as caught:
         e = PPIMean().fit(np.full(len(y), 0.5), y)
     assert len(caught) == 1
     assert e.lambda_ == 0
@@ -201,9 +201,9 @@ def test_one_class_only_still_has_an_interval():
     f, y = judged(6, n=12)
     y[:12] = 1.0
     f[:12] = 1.0
-    with pytest.warns(UserWarning, match="All 12 human labels are 1"):
+    with pytest.warns(UserWarning, match=r"\b12 human labels .*\b1\b"):
         e = PPIMean().fit(f, y)
-    with pytest.warns(UserWarning, match="All 12 human labels"):
+    with pytest.warns(UserWarning, match=r"\b12 human labels"):
         z = PPIMean(interval="z").fit(f, y)
     assert z.standard_error_ == 0
     assert e.standard_error_ > 0.02
@@ -212,7 +212,7 @@ def test_one_class_only_still_has_an_interval():
 
 def test_one_label_has_no_standard_error():
     f, y = judged(7, n=1)
-    with pytest.warns(UserWarning, match="Only 1 row has a human label"):
+    with pytest.warns(UserWarning, match=r"\b1 row .*nan"):
         e = PPIMean().fit(f, y)
     assert np.isnan(e.standard_error_) and np.isnan(ends(e)).all()
     assert not np.isnan(e.estimate_)
@@ -238,12 +238,12 @@ def test_labels_that_are_alike_leave_room_for_one_that_was_not_seen():
     f = rng.random(200)
     y = np.where(np.arange(200) < 10, np.r_[0.0, np.ones(199) * 0.999], np.nan)
     y[0] = 0.999
-    with pytest.warns(UserWarning, match="no spread"):
+    with pytest.warns(UserWarning, match="human labels"):
         low, high = ends(PPIMean(power_tuning=False).fit(0 * f, y))
     # Ten labels and one of 0.
     assert low == pytest.approx(0.999 - student_t.ppf(0.975, 9) * 0.999 * np.sqrt(10 / 11**2 / 9))
     assert 0.999 < high <= 1
-    with pytest.warns(UserWarning, match="no spread"):
+    with pytest.warns(UserWarning, match="human labels"):
         unknown = ends(PPIMean().fit(f, 7.3 * y))
     assert np.isnan(unknown).all()
 
@@ -358,7 +358,7 @@ def test_few_clusters_of_unlabeled_rows_get_little_weight():
 def test_unlabeled_rows_of_one_cluster_leave_the_labels_alone():
     f, y = judged(20)
     clusters = np.minimum(np.arange(len(y)), 60)
-    with pytest.warns(UserWarning, match="All 400 unlabeled rows are in one cluster"):
+    with pytest.warns(UserWarning, match=r"\b400 unlabeled rows .*cluster"):
         e = PPIMean().fit(f, y, cluster=clusters)
     alone = ClassicalMean().fit(f, y, cluster=clusters)
     assert_allclose(ends(e), ends(alone))
@@ -369,7 +369,7 @@ def test_unlabeled_rows_of_one_cluster_leave_the_labels_alone():
 def test_labels_of_one_cluster_have_no_standard_error(estimator):
     f, y = judged(21)
     clusters = np.maximum(np.arange(len(y)), 59)
-    with pytest.warns(UserWarning, match="All 60 labeled rows are in one cluster.*is nan"):
+    with pytest.warns(UserWarning, match=r"\b60 labeled rows .*cluster.*nan"):
         e = estimator.fit(f, y, cluster=clusters)
     assert np.isnan(e.standard_error_) and np.isnan(ends(e)).all()
 

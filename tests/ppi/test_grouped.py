@@ -130,8 +130,8 @@ def fit_quietly(estimator, *rows, **keywords):
 
 
 def test_groups_without_labels_are_listed_and_left_out(few):
-    no_label = "2 of 10 groups have no human label, the first is 'group-0'"
-    with pytest.warns(UserWarning, match=no_label), pytest.warns(UserWarning, match="too few"):
+    no_label = "2 of 10 .*'group-0'.*summary_"
+    with pytest.warns(UserWarning, match=no_label), pytest.warns(UserWarning, match="'group-1'"):
         fitted = GroupedPPI(features=few.features).fit(*rows_of(few))
     assert list(fitted.unlabeled_groups_) == ["group-0", "group-8"]
     assert len(fitted.summary_) == 8
@@ -146,8 +146,8 @@ def test_groups_without_labels_are_listed_and_left_out(few):
 
 
 def test_one_label_borrows_the_spread_of_the_others(few):
-    borrowed = "2 of 10 groups have too few labels .* 'group-1'"
-    with pytest.warns(UserWarning, match=borrowed), pytest.warns(UserWarning, match="no human"):
+    borrowed = "2 of 10 .*'group-1'"
+    with pytest.warns(UserWarning, match=borrowed), pytest.warns(UserWarning, match="'group-0'"):
         fitted = GroupedPPI().fit(*rows_of(few))
     estimate = fitted.estimate()
     one = np.flatnonzero(fitted.n_labeled_ == 1)
@@ -161,7 +161,7 @@ def test_an_estimate_beyond_the_range_keeps_its_width():
     """One label, right where the autorater says wrong: the mean would be 1.5."""
     autorater = np.tile([0.0, 1.0], 20)
     y = np.r_[np.tile([0.0, 1.0], 5), np.full(10, np.nan), 1.0, np.full(19, np.nan)]
-    with pytest.warns(UserWarning, match="too few labels"):
+    with pytest.warns(UserWarning, match="'h'"):
         estimate = GroupedPPI().fit(autorater, y, np.repeat(["g", "h"], 20)).estimate()
     assert estimate.value[1] == estimate.high[1] == 1
     assert 1 - estimate.low[1] == pytest.approx(1.96 * estimate.standard_error[1], rel=1e-3)
@@ -194,7 +194,7 @@ def test_bad_input(judged, few):
     single = y.where(~groups[y.notna()].duplicated().reindex(y.index, fill_value=True))
     with pytest.raises(ValueError):
         GroupedPPI().fit(X, single, groups)
-    with pytest.warns(UserWarning, match="power_tuning=False trusts the autorater fully"):
+    with pytest.warns(UserWarning, match="power_tuning=False"):
         GroupedPPI(PPIMean(power_tuning=False)).fit(X, y, groups)
 
 
@@ -545,7 +545,7 @@ def test_labels_that_are_alike_borrow_their_spread(estimator):
     y *= 7.3  # no scale that anybody uses, so without bounds
     judge, groups = y + 0.1 * rng.normal(size=y.shape), np.repeat(np.arange(n_groups), n)
     grouped = GroupedPPI(estimator, power="per group")
-    with pytest.warns(UserWarning, match="or none that differ, the first is 0: it is taken"):
+    with pytest.warns(UserWarning, match=r"of 40 groups .*\b0\b"):
         e = grouped.fit(judge.ravel()[:, None], y.ravel(), groups).estimate()
     assert (e.high > e.low).all() and (e.standard_error > 0).all()
     assert (e.low[:3] < 0.93 * 7.3).all() and e.guarantee == "each group, unless skewed"
@@ -556,6 +556,6 @@ def test_labels_that_are_alike_borrow_their_spread(estimator):
 
 def test_scores_cut_into_bins_are_a_feature_by_their_mean():
     judged = make_judged_items(6, 60, 20, score="continuous", random_state=0)
-    with pytest.warns(UserWarning, match="cut into bins"):
+    with pytest.warns(UserWarning, match="bins_"):
         fitted = GroupedPPI(ChainRulePPI()).fit(*rows_of(judged))
     assert list(fitted.features_) == list(fitted.summary_.X) == ["autorater mean"]

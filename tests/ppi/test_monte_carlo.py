@@ -101,7 +101,7 @@ def test_difference_estimate_has_its_normal_interval(table):
 
 def test_rows_that_are_all_alike_leave_the_interval_unknown():
     y = np.r_[np.ones(10), np.full(40, np.nan)]
-    with pytest.warns(UserWarning, match="'r' has the same value in all 10 rows"):
+    with pytest.warns(UserWarning, match=r"'r' .*\b10 rows"):
         model = MonteCarloPPI({"r": Mean("y")}, lambda r: r, random_state=0).fit(
             pd.DataFrame({"judge": np.ones(50)}), y
         )
@@ -168,7 +168,7 @@ def test_arrays_have_columns_x0_x1(table):
 def test_mean_of_three_rows_warns(table):
     X, y = table
     y = np.where(np.arange(len(y)) < 3, y, np.nan)
-    with pytest.warns(UserWarning, match="mean 'm' has 3 rows: .* no finite variance"):
+    with pytest.warns(UserWarning, match=r"'m' has 3 rows.*standard_error_"):
         MonteCarloPPI({"m": Mean("score")}, lambda m: m, 100, 0).fit(X, y)
 
 

@@ -59,7 +59,7 @@ def test_scales_are_recognised_and_bounds_checked():
         given.estimate().low, found.estimate().low
     )
     assert PPIMean().fit(7.3 * judge, 7.3 * y).bounds_ is None
-    with pytest.raises(ValueError, match="outside bounds"):
+    with pytest.raises(ValueError, match=r"bounds=\(1, 4\)"):
         PPIMean(bounds=(1, 4)).fit(judge, y)
 
 

@@ -87,7 +87,7 @@ def test_wider_than_the_chain_rule(gold_folder):
 
 def test_no_better_than_chance():
     X, y = rows((500, 1000), (20, 50), (30, 50))
-    with pytest.warns(UserWarning, match="no more often"):
+    with pytest.warns(UserWarning, match="nan.*ChainRulePPI"):
         e = RoganGladen().fit(X, y)
     assert np.isnan(e.estimate_) and np.isnan(e.standard_error_)
     assert ends(e) == (0, 1)
@@ -97,7 +97,7 @@ def test_no_better_than_chance():
 def test_one_label_alone_corrects_nothing(label):
     X, y = rows((500, 1000), (20, 30), (0, 0))
     y = np.where(y == 1, label, y)
-    with pytest.warns(UserWarning, match="both labels"):
+    with pytest.warns(UserWarning, match="nan.*ClassicalMean"):
         e = RoganGladen().fit(X, y)
     assert np.isnan(e.estimate_) and np.isnan(e.standard_error_)
     assert ends(e) == (0, 1)

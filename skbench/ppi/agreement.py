@@ -176,12 +176,12 @@ def judge_agreement(
     Raises
     ------
     ValueError
-        If a column is missing, there are fewer than five labels or five answers with two verdicts,
-        all labels are equal, `event` does not occur, verdicts are on another scale than the labels
-        or than those of the other version, there are several judges with `previous` or `repeats`,
-        repeated verdicts are words and `event` is None, or repeats have values that the judge does
-        not use. Up to a tenth of the repeats may be new words or beyond the range of the judge's
-        numbers, but none may be outside 0 to 1 if all other numbers are inside.
+        If a column is missing, or there are fewer than five labels or answers with two verdicts. If
+        all labels are equal, or `event` does not occur. If verdicts are on another scale than the
+        labels or the other version. If there are several judges with `previous` or `repeats`. If
+        repeated verdicts are words and `event` is None. If repeats have values that the judge does
+        not use. Up to a tenth of them may be new words or beyond the range of the judge's numbers.
+        But none may be outside 0 to 1 if all other numbers are inside.
 
     Notes
     -----

@@ -91,8 +91,8 @@ class ChainRulePPI(PPIEstimator):
     Raises
     ------
     ValueError
-        If no row has a label, there are more than ten different verdicts that are not numbers,
-        labels take more than ten values or are not in `label_values`, or `cluster` or
+        If no row has a label, or labels take more than ten values or are not in `label_values`. If
+        there are more than ten different verdicts that are not numbers. If `cluster` or
         `sample_weight` is given.
 
     Warns
@@ -119,8 +119,8 @@ class ChainRulePPI(PPIEstimator):
 
     95% intervals cover about 0.93 or more if each of two verdicts has 10 labels, each of three 20,
     and so on in steps of ten (test_coverage_with_enough_labels). With fewer labels "jeffreys" can
-    fail: for a true mean of 0.95 it covers 0.91 with 10 labels of two verdicts, 0.84 with 15
-    labels of three, and hardly ever with 30 labels of ten.
+    fail. For a true mean of 0.95 it covers 0.91 with 10 labels of two verdicts and 0.84 with 15
+    labels of three. It hardly ever covers with 30 labels of ten.
 
     Side by side (section 5.3) ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The three
     probabilities given one verdict have one joint Dirichlet posterior. In Table 1 of [1]_ "h in
@@ -133,10 +133,13 @@ class ChainRulePPI(PPIEstimator):
     ``sum_h h (n_ah + 1/K) / (n_a + 1)``. One shift on the logit scale of the range makes the mean
     over the fitted rows equal to the estimate.
 
-    When not to use it: with few labels per verdict (`PPIMean`); with a continuous judge that ranks
-    answers well (`StratifiedPPI`, `PPIMean`); with dependent rows or unequal probabilities of
-    being labeled (`PPIMean`); before shrinkage of many small groups, which the prior already
-    shrinks; if the two answers were graded one at a time (`PPIMean` of the difference in grades).
+    When not to use it:
+
+    - with few labels per verdict, dependent rows or unequal probabilities of being labeled
+      (`PPIMean`);
+    - with a continuous judge that ranks answers well (`StratifiedPPI`, `PPIMean`);
+    - before shrinkage of many small groups, which the prior already shrinks;
+    - if two answers were graded one at a time (`PPIMean` of the difference in grades).
 
     References
     ----------

@@ -161,11 +161,12 @@ class PPIMean(PPIEstimator):
         judge, or the mean of several judges, weight 1 (PPI). "pooled" matters only when many
         groups are fitted at once, which then share one regression.
     interval : {"auto", "t", "z"}, default="auto"
-        Type of the interval. "t" uses Student's t with a safe variance for few labels: labels 0
-        and 1 get pseudo-labels, and for other bounded labels each end adds one label at its bound
-        (`skbench.stats.worst_case`). "auto" uses Wilson's interval around the estimate for labels
-        0 and 1, unless "t" is expected to be narrower or the rows are dependent, weighted or not
-        tuned. "z" is the normal interval of the papers, which is much too short with few labels.
+        Type of the interval. "t" uses Student's t with a safe variance for few labels. Labels 0
+        and 1 get pseudo-labels. For other bounded labels each end adds one label at its bound
+        (`skbench.stats.worst_case`). "auto" uses Wilson's interval around the estimate if labels
+        are 0 and 1, rows are independent and not weighted, the weight is tuned, and "t" is not
+        expected to be narrower. Otherwise it uses "t". "z" is the normal interval of the papers,
+        which is much too short with few labels.
     bounds : tuple of two floats, default=None
         Range of the labels by definition. None uses 0 to 1 if all labels are in this range, infers
         the scale of whole numbers (such as 1 to 5), and uses no bounds otherwise.
@@ -201,8 +202,8 @@ class PPIMean(PPIEstimator):
     Warns
     -----
     UserWarning
-        If there is only one label, all labels are equal or in one cluster, the unlabeled rows are
-        none or in one cluster, or a judge gives all rows the same score.
+        If there is only one label, or all labels are equal or in one cluster. If there are no
+        unlabeled rows, or all are in one cluster. If a judge gives all rows the same score.
 
     Notes
     -----
@@ -211,14 +212,16 @@ class PPIMean(PPIEstimator):
     several judges, which costs one degree of freedom per judge. The weight of a single judge is
     clipped to [0, 1], so its scores must be in the units of the labels.
 
-    *Simulated coverage* of 95% intervals, binary labels, 300 unlabeled rows, true mean 0.95, judge
-    correct for 95% of the positive and 90% of the negative rows, 10, 20, 30, 50 and 100 labels:
-    "z" 0.23, 0.58, 0.75, 0.89 and 0.90, with width 0 in 60% of the data sets of 10 labels; "t" 1,
-    1, 1, 1 and 0.96 (test_z_interval_fails_with_few_labels). "t" covered at least 0.93 in all
-    settings, also with 4 unlabeled rows (test_default_interval_covers). "auto" covered at most
-    0.015 less than Wilson's interval of the labels (test_automatic_interval). It decides by the
-    numbers of rows and the explained variance (`skbench.stats.ppi.t_interval_is_narrower`),
-    because picking the narrower interval would cover only 0.92.
+    *Simulated coverage* of 95% intervals with binary labels, 300 unlabeled rows and a true mean of
+    0.95. The judge is correct for 95% of the positive and 90% of the negative rows.
+
+    - "z" covers 0.23, 0.58, 0.75, 0.89 and 0.90 with 10, 20, 30, 50 and 100 labels. With 10 labels
+      60% of the intervals have width 0 (test_z_interval_fails_with_few_labels).
+    - "t" covers 1, 1, 1, 1 and 0.96. It covered at least 0.93 in all settings, also with 4
+      unlabeled rows (test_default_interval_covers).
+    - "auto" covered at most 0.015 less than Wilson's interval of the labels
+      (test_automatic_interval). It chooses by the numbers of rows and the explained variance
+      (`skbench.stats.ppi.t_interval_is_narrower`). The narrower interval would cover only 0.92.
 
     With clusters the variance is CR2 and the judge's weight depends on the numbers of clusters
     (`skbench.stats.ppi.clustered_share`). If all unlabeled rows are in one cluster, the estimate
@@ -228,9 +231,12 @@ class PPIMean(PPIEstimator):
     `predict` returns ``lambda_ f + c``. The constant makes the mean over the fitted rows equal to
     the estimate. Predictions may leave the range of the labels.
 
-    When not to use it: with fewer than 10 labels; if the judge agrees with humans less, or more, in
-    labeled than in unlabeled rows; for binary labels and a judge with two verdicts and about 10 to
-    50 labels of each verdict, where `ChainRulePPI` is slightly shorter.
+    When not to use it:
+
+    - with fewer than 10 labels;
+    - if the judge's agreement with humans differs between labeled and unlabeled rows;
+    - for binary labels and two verdicts with about 10 to 50 labels each, where the interval of
+      `ChainRulePPI` is slightly shorter.
 
     References
     ----------

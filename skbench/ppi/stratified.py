@@ -119,9 +119,11 @@ class StratifiedPPI(PPIEstimator):
     stratum, or their means in a stratum without fitted rows. The constant makes the mean over the
     fitted rows equal to the estimate.
 
-    When not to use it: with fewer than about 10 labels per stratum; for a judge with few distinct
-    scores, for which `ChainRulePPI` uses each score as a stratum; for clustered or weighted rows
-    (`PPIMean`).
+    When not to use it:
+
+    - with fewer than about 10 labels per stratum;
+    - for a judge with few distinct scores, because `ChainRulePPI` uses each score as a stratum;
+    - for clustered or weighted rows (`PPIMean`).
 
     References
     ----------

@@ -146,7 +146,8 @@ def words_of(rows, names):
         if values[name].isdisjoint(words) and values[name]:
             raise ValueError(
                 f"Column {name!r} contains numbers such as {min(values[name])!r}, but other "
-                f"columns contain words such as {max(words, key=in_order)!r}. Use one kind."
+                f"columns contain words such as {max(words, key=in_order)!r}. Use words in all "
+                "columns."
             )
     return sorted(every, key=in_order)
 
@@ -160,7 +161,8 @@ def check_one_scale(rows, judge, name):
         if set(own).isdisjoint(other) and max(own.nunique(), other.nunique()) > 1:
             raise ValueError(
                 f"Columns {judge!r} and {name!r} have no verdict in common, such as "
-                f"{plain(own.iloc[0])!r} and {plain(other.iloc[0])!r}. Rename them in one."
+                f"{plain(own.iloc[0])!r} and {plain(other.iloc[0])!r}. Use the same verdicts "
+                "in both columns."
             )
         return
     a, b = (np.unique(floats(x)) for x in (own, other))

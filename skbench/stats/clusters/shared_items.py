@@ -287,11 +287,11 @@ def _with_gaps(y, answered, clusters):
     psi = _scaled(_sums(residuals, clusters), w, k, clusters, inverse) @ inverse
     # Scores refer to all items of the component.
     members = component == np.arange(component.max() + 1)[:, None]
-    home = (w @ members.T > 0).astype(float)
-    size = np.maximum(home.sum(axis=0), 1)
-    level = (home * item).sum(axis=0) / size
-    share = _sums(home, clusters) / size
-    around = _sums(home * (item - level), clusters) / size
+    in_component = (w @ members.T > 0).astype(float)
+    size = np.maximum(in_component.sum(axis=0), 1)
+    level = (in_component * item).sum(axis=0) / size
+    share = _sums(in_component, clusters) / size
+    around = _sums(in_component * (item - level), clusters) / size
     around = divided(around, np.sqrt(np.maximum(1 - share, 0)))
     pull = (w / k).sum(axis=0) / size[component]
     drift = psi * pull @ members.T
@@ -308,7 +308,7 @@ def _with_gaps(y, answered, clusters):
         component=component,
         n_clusters=_shared_clusters(answered, clusters),
         used=used,
-        n_items=home.sum(axis=0).astype(int)[component],
+        n_items=in_component.sum(axis=0).astype(int)[component],
         inverse=inverse,
     )
 

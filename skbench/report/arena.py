@@ -4,13 +4,14 @@ import math
 
 import click
 
+from skbench._notes import LOST, Note
 from skbench._numbers import number, score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.leaderboard import board_table, ranking_picture
 from skbench.report.loaded_later import headline, tables, understanding
 from skbench.report.options import Names, choice_option, level_option, plot_option
 from skbench.report.paths import Input
-from skbench.report.terminal import in_one_line, save_picture, say, working
+from skbench.report.terminal import in_one_line, note, save_picture, working
 
 
 @click.command()
@@ -101,11 +102,10 @@ def _votes(file, judge, **named):
     unused = [name for name in judged if judge is None]
     notes = [*read, *found, *(f"{name!r} is an LLM judge's: not used (--judge)" for name in unused)]
     if not used.all():
-        notes.append(
-            f"{np.sum(~used)} votes without a {without}, or with one model twice: left out"
-        )
-    for note in notes:
-        say(note)
+        lost = f"{np.sum(~used)} votes without a {without}, or with one model twice: skipped"
+        notes.append(Note(lost, LOST))
+    for text in notes:
+        note(text)
     return table[used], models, winner, int(np.isfinite(outcome[used]).sum())
 
 

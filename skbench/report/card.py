@@ -8,10 +8,10 @@ from skbench.report.formats import show
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
+    note_missing_verdicts,
     numbers_verdicts,
     one_row_per_answer,
     read_columns,
-    say_silent,
     verdicts_of,
     with_guessed_cluster,
 )
@@ -74,7 +74,7 @@ def _read(file, names, columns):
     if cluster is None:
         table, cluster = with_guessed_cluster(table, [])
     for name in names:
-        say_silent(table, name, human)
+        note_missing_verdicts(table, name, human)
     return table, cluster, previous, repeats
 
 

@@ -15,7 +15,7 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.paths import Input
-from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
+from skbench.report.terminal import DataError, in_one_line, note, save_picture, working
 from skbench.report.wording import METHODS
 
 _VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
@@ -82,7 +82,7 @@ def estimate(file, method, confidence_level, plot, form, **options):
         direct = reading.within_scores(direct, known_range)
         estimated = direct if same else reading.within_scores(estimated, known_range)
         if rows.groups is None:
-            reading.say_if_beyond(estimated, items, known_range)
+            reading.note_if_beyond(estimated, items, known_range)
         frame = tables.group_rows(summary, direct, estimated, by)
         table = _shown(frame, items, summary, direct, estimated)
         if past is not None:
@@ -171,7 +171,7 @@ def _summarized(rows, by, options, known_range):
         summary = summarize_items(rows.items, **settings)
         scale = None if known_range is not None else scale_in_words(summary.sampling.bounds)
         if scale is not None:
-            say(f"{scale.rstrip('.')} (--bounds)")
+            note(f"{scale.rstrip('.')} (--bounds)")
         reading.check_spread(summary)
     else:
         summary = summarize_groups(rows.groups, **settings)

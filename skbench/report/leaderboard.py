@@ -69,7 +69,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             settings = confidence_level, missing, known_range, population
             board, items, columns = _ranked(rows.items, columns, learned, *settings)
         board = replace(board, estimate=reading.within_scores(board.estimate, known_range))
-        reading.say_if_beyond(board.estimate, rows.items, known_range)
+        reading.note_if_beyond(board.estimate, rows.items, known_range)
         frame = tables.model_rows(board)
         known = {
             "score": reading.score_name(rows),

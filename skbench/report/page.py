@@ -7,6 +7,7 @@ import numpy as np
 
 from skbench import __version__
 from skbench._files import write_whole
+from skbench._notes import SUMMARY
 from skbench._numbers import number, score_form, visible
 from skbench.containers import LISTED
 from skbench.report import items_page, tables
@@ -15,7 +16,7 @@ from skbench.report.headline import facts, headline
 from skbench.report.paths import check_beside
 from skbench.report.sections import GROUP_COLUMNS, ranking, score_and_cost, worst_sentences
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import DataError, say
+from skbench.report.terminal import DataError, note
 
 SHADES = 9  # of the heat map; the template has their colors
 MOST_BYTES = 5_000_000  # of a page
@@ -40,7 +41,7 @@ def write(path, findings, about, verdicts):
     for name, table in left_out.items():
         beside = _beside(real.stem, name)
         write_whole(real.with_name(beside), as_csv(table, is_safe=True))
-        say(f"all {name}, more than the page can hold: {beside}")
+        note(f"all {name}, more than the page can hold: {beside}", SUMMARY)
     write_whole(path, text)
 
 

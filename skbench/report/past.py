@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import as_text, listed, plain
+from skbench._notes import LOST
 from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
 from skbench.containers import Draws
 from skbench.items.rows import joined
 from skbench.report import reading
-from skbench.report.terminal import DataError, one_line, say
+from skbench.report.terminal import DataError, note, one_line
 from skbench.report.understanding import counted
 
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
@@ -153,8 +154,8 @@ def _read_past(path, by, roles, new_rows, name_it):
             # Commands are not offered: their options would be for the new results, too.
             text = f"{text} Or write the past as one row per model and item, with its score."
         raise DataError(one_line(f"--past: {text}")) from error
-    for note in rows.notes:
-        say(f"past: {note}")
+    for text in rows.notes:
+        note(f"past: {text}", getattr(text, "importance", None))
     if rows.groups is not None:
         raise DataError("--past: results of groups say nothing of single items.")
     if new_rows is not None:
@@ -208,7 +209,7 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     items = items.assign(topic="all") if no_topics else items
     lacking = len(asked) - known
     told = f"; {lacking} items asked are not among them" if lacking else ""
-    say(
+    note(
         f"past: {counted(len(bank.models_), 'earlier model')}; {known} of the {len(bank.items_)} "
         f"items that they answered were asked here{told}"
     )
@@ -223,7 +224,7 @@ def _named(earlier, new, option):
         raise DataError(f"{option} has no models but those of the results: none is earlier.")
     if same:
         told = f"past: {len(same)} of its {len(earlier)} models left out, as they are new"
-        say(f"{told}: {listed(same, most=3)}")
+        note(f"{told}: {listed(same, most=3)}", LOST)
     return same
 
 

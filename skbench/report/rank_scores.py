@@ -5,7 +5,7 @@ from skbench.readers.loading import load_table
 from skbench.report import tables
 from skbench.report.formats import show_estimates
 from skbench.report.table import Column, Table
-from skbench.report.terminal import say
+from skbench.report.terminal import note
 from skbench.tasks import MeanRankScore
 
 
@@ -14,8 +14,8 @@ def published_rows(file, model, score):
     names = {model or "model": "model", score or "mean": "score"}
     labels = [model or "model", "dataset", "task", "language"]
     table, notes = load_table(file, lambda columns: [name for name in labels if name in columns])
-    for note in notes:
-        say(note)
+    for text in notes:
+        note(text)
     require_columns(table.columns, [*names, "dataset"], "FILE")
     return table.rename(columns=names)
 
@@ -23,10 +23,10 @@ def published_rows(file, model, score):
 def show_rank_scores(form, rows, half_width, n_runs, confidence_level):
     """Rank the models by scores, or by means of so many runs with half-widths, and print it."""
     if "task" not in rows:
-        say("no task column: every data set taken as a task of its own")
+        note("no task column: every data set taken as a task of its own")
         rows = rows.assign(task=rows["dataset"])
     if "language" not in rows:
-        say("no language column: all data sets taken as of one language")
+        note("no language column: all data sets taken as of one language")
         rows = rows.assign(language="all")
     ranking = MeanRankScore()
     if half_width is None:

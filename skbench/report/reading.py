@@ -8,6 +8,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within, listed, refuse_unknown_topics
+from skbench._notes import ROUTINE, SUMMARY
 from skbench._undecided import Undecided
 from skbench._warnings import warn
 from skbench.items import ranges
@@ -23,7 +24,7 @@ from skbench.items.rows import group_labels, joined
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
 from skbench.readers.loading import COMPRESSIONS, TABLES, readable
-from skbench.report.terminal import DataError, command_with, say
+from skbench.report.terminal import DataError, command_with, note
 from skbench.report.understanding import answer_key, in_lines, understood
 
 _ROLES = ("model", "topic", "item", "score", "cluster")
@@ -51,13 +52,13 @@ def read(paths, by, roles, whole_sets=False):
 def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None, features=None):
     """The same with all that was understood printed, and missing answers as asked."""
     rows = read(paths, by, roles, whole_sets)
-    for note in rows.notes:
-        say(note)
+    for text in rows.notes:
+        note(text)
     if "euroeval" in rows.formats:
         return rows
     found = understood(rows)
     for line in in_lines(found):
-        say(line)
+        note(line)
     if found["units"]:
         warn(found["units"])
     rows = with_missing(rows, missing, cost)
@@ -87,7 +88,7 @@ def _with_repeats_averaged(rows, used):
 
     The mean of scores, costs and columns of numbers that are `used`; else what comes first.
     """
-    say("repeats: averaged, item by item, since clusters hold several items")
+    note("repeats: averaged, item by item, since clusters hold several items", SUMMARY)
     items = rows.items.drop(columns="repeat", errors="ignore")
     keys = answer_key(rows)
     used = [name for name in used if name in items and is_numeric_dtype(items[name])]
@@ -137,7 +138,7 @@ def with_missing(rows, missing, cost=None):
             f"models did not answer all items{worst}. Leave out these items or models, or pass "
             "--missing drop or wrong."
         )
-    say(f"{len(absent)} answers that are not there count as wrong (--missing wrong)")
+    note(f"{len(absent)} answers that are not there count as wrong (--missing wrong)")
     items = pd.concat([rows.items, absent.assign(score=0.0)], ignore_index=True)
     return rows._replace(items=items[rows.items.columns], blank=None)
 
@@ -334,12 +335,12 @@ def within_scores(estimate, known_range):
     return estimate if known_range is None else estimate.within(*known_range)
 
 
-def say_if_beyond(estimate, items, known_range):
+def note_if_beyond(estimate, items, known_range):
     """Tell how to cut intervals that go beyond all scores, where their range is not known."""
     low, high = items["score"].min(), items["score"].max()
     beyond = (estimate.low < low) | (estimate.high > high)
     if known_range is None and beyond.any():
-        say(
+        note(
             f"{int(beyond.sum())} of {len(estimate)} intervals go beyond the scores, from {low:g} "
             f"to {high:g}: --bounds LOW HIGH, the lowest and highest possible score, cuts them"
         )
@@ -363,14 +364,14 @@ def find_features(rows, by, asked, population=None):
     """What --features names, a table or columns of the items, or None; says what is not used."""
     if asked is not None and Path(asked).suffix in (*TABLES, *COMPRESSIONS, ".json"):
         features = read_features(asked, rows.columns)
-        say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
+        note(f"features: {', '.join(features.columns.difference(by, sort=False))}", SUMMARY)
         return features
     names = _names_in(asked)
     free = other_columns(rows.items)
     costs = [] if rows.formats == ["table"] else columns_of("cost", free)  # as logs have them
     unused = [name for name in free if name not in (*by, *names, *costs, population)]
     if unused:
-        say(f"not used: {', '.join(unused)} (--features)")
+        note(f"not used: {', '.join(unused)} (--features)", ROUTINE)
     check_exist(names, free, "features=")
     return names or None
 

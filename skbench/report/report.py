@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from skbench._notes import SUMMARY
 from skbench.report import thresholds
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.loaded_later import pasts, reading
@@ -19,7 +20,7 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.paths import Input, file_option
-from skbench.report.terminal import DataError, in_one_line, say, say_now, working
+from skbench.report.terminal import DataError, in_one_line, note, print_note, working
 
 UNNAMED = ""  # --cost without a column
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
@@ -83,19 +84,19 @@ def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **opt
 
             settings = confidence_level, missing, seed, past, features
             findings = find(rows_read, groups, known_range, *settings, bool(by), cost)
-        reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
+        reading.note_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
             "data": _data_name(paths),
             "date": _day(),
             "read": _read_in_words(findings, paths),
-            "notes": [without_folders(note, paths) for note in rows_read.notes],
+            "notes": [without_folders(text, paths) for text in rows_read.notes],
             "score": reading.score_name(rows_read),
             "command_line": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
         }
         _write(findings, about, verdicts, form, **files)
     for verdict in verdicts:
-        say_now(verdict.sentence)
+        print_note(verdict.sentence)
     if any(verdict.crossed for verdict in verdicts):
         sys.exit(THRESHOLD)
 
@@ -134,7 +135,7 @@ def _write(findings, about, verdicts, form, html, summary):
     # Files first: stdout may be full.
     if html is not None:
         page.write(html, findings, about, verdicts)
-        say(f"page: {html}")
+        note(f"page: {html}", SUMMARY)
     if summary is not None:
         sections.write_summary(summary, findings, about, verdicts)
     if form == "json":

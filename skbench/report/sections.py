@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import append_whole
+from skbench._notes import SUMMARY
 from skbench._numbers import markdown_text, number, score_form
 from skbench._printed import NUMBERS
 from skbench.comparison.extreme_groups import likely_in_words
@@ -14,7 +15,7 @@ from skbench.comparison.tradeoffs import cost_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline
 from skbench.report.table import Column, Table
-from skbench.report.terminal import MOST_ROWS, ascii_only, print_line, print_prose, say, setting
+from skbench.report.terminal import MOST_ROWS, ascii_only, note, print_line, print_prose, setting
 from skbench.report.writers import as_latex, as_list, as_markdown, print_whole
 
 _BAR_WIDTH = 30
@@ -81,7 +82,7 @@ def write_summary(path, findings, about, verdicts):
     short = [s for s in sections(findings) if s.heading not in long]
     text = "\n\n".join([*_head(findings, about, verdicts), *_told(short)])
     append_whole(path, f"{text}\n\n")  # other steps of the job write to the same file
-    say(f"summary: {path}")
+    note(f"summary: {path}", SUMMARY)
 
 
 def as_latex_report(findings):

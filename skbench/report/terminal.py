@@ -2,7 +2,6 @@
 
 import io
 import math
-import re
 import shlex
 import time
 import warnings
@@ -18,22 +17,13 @@ from rich.text import Text
 
 from skbench import _progress
 from skbench._files import write_whole
+from skbench._notes import CHOICE, SUMMARY, Note
 from skbench._numbers import visible
 from skbench._undecided import Undecided
 from skbench.report.wording import as_option, as_typed, in_options
 
 # In the meta of click's context: notes not yet printed, how many at most, and rows of a table.
 _NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.most_rows"
-# Notes that repeat how a file was read, and those that sum it up; all others are of something
-# doubtful or left out.
-_ROUTINE = re.compile(
-    r"(past: )?([\w -]+: (column '.*'$|\d+ files?$)|one column of scores|judge columns|not used)"
-)
-_LOSS = re.compile(
-    "skipped|left out|dropped|ignored|not taken for|no answer|count twice|differ in|not finish|"
-    "results report|no rank"
-)
-_SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|picture|baseline): ")
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
@@ -99,18 +89,24 @@ def setting(name, default=None):
     return default if context is None else context.meta.get(name, default)
 
 
-def say(text):
-    """Note something for stderr, in one line: before the results, or when the command ends."""
+def note(text, importance=None):
+    """Keep a line for stderr until the results are printed or the command ends.
+
+    The importance is one of `skbench._notes`; by default that of a `Note`, and `CHOICE` of other
+    texts. Unless --verbose is given, only the most important notes are printed.
+    """
     context = click.get_current_context(silent=True)
     if context is None:
-        return say_now(text)
+        return print_note(text)
+    if importance is None:
+        importance = getattr(text, "importance", CHOICE)
     if _NOTES not in context.meta:
         context.meta[_NOTES] = []
         context.call_on_close(print_notes)
-    context.meta[_NOTES].append(one_line(text))
+    context.meta[_NOTES].append(Note(one_line(text), importance))
 
 
-def say_now(text):
+def print_note(text):
     """Print a line on stderr, however quiet the command is to be."""
     click.echo(one_line(text), err=True)
 
@@ -121,17 +117,10 @@ def print_notes():
     if notes:
         click.get_current_context().meta.pop(_NOTES)
     if len(notes) > most:
-        kept = sorted(notes, key=_place_of_note)[: most - 1]
+        kept = sorted(notes, key=lambda text: text.importance)[: most - 1]
         notes = [*kept, f"{len(notes) - len(kept)} more notes: -v"] if most else []
-    for note in notes:
-        say_now(note)
-
-
-def _place_of_note(note):
-    """0 for what was left out or is doubtful, then choices, sums, and how a file was read."""
-    if _LOSS.search(note):
-        return 0
-    return 3 if _ROUTINE.match(note) else 2 if _SUMMARY.match(note) else 1
+    for text in notes:
+        print_note(text)
 
 
 def save_picture(figure, path):
@@ -139,7 +128,7 @@ def save_picture(figure, path):
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=150, format=Path(path).suffix[1:] or "png")
     write_whole(path, drawn.getvalue())
-    say(f"picture: {path}")
+    note(f"picture: {path}", SUMMARY)
 
 
 def one_line(text):
@@ -160,7 +149,7 @@ def in_one_line():
         text = one_line(message)
         if text not in said:
             said.add(text)
-            say_now(f"warning: {text}")
+            print_note(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -220,7 +209,7 @@ def _now_and_then(text):
             last = time.monotonic()
             far = f"step {done}" if total is None else f"{done} of {total}"
             if setting(MOST_NOTES, 1):
-                say_now(f"{text}: {f'{what}, ' if what else ''}{far}")
+                print_note(f"{text}: {f'{what}, ' if what else ''}{far}")
 
     return report
 

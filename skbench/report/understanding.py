@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from skbench._notes import ROUTINE, SUMMARY, Note
 from skbench.items.codes import CodedRows
 from skbench.items.ranges import different_units
 from skbench.items.roles import judge_columns
@@ -53,13 +54,14 @@ def in_lines(found):
     n = {noun: found[f"n_{noun}s"] for noun in ("model", "topic", "item")}
     size = [counted(number, noun) for noun, number in n.items() if number]
     answers = f"{counted(found['n_answers'], 'answer')}; " if found["n_answers"] else ""
-    yield f"understood: {', '.join(size) or 'no models or topics'}; {answers}{found['scores']}"
+    held = f"{', '.join(size) or 'no models or topics'}; {answers}{found['scores']}"
+    yield Note(f"understood: {held}", SUMMARY)
     if found["what"] == "groups":
         yield "rows are results of groups: which items were right is not known"
     if found["n_repeats"] > 1:
-        yield f"repeats: up to {found['n_repeats']} answers of a model to an item"
+        yield Note(f"repeats: up to {found['n_repeats']} answers of a model to an item", SUMMARY)
     if found["n_clusters"]:
-        yield f"clusters: {found['n_clusters']:,}"
+        yield Note(f"clusters: {found['n_clusters']:,}", SUMMARY)
     gaps = found["gaps"]
     if gaps:
         few = " (# all, + half or more, - less, . none)"
@@ -70,13 +72,12 @@ def in_lines(found):
         if len(gaps) > _MOST_MODELS:
             yield f"and {counted(len(gaps) - _MOST_MODELS, 'more model')} with gaps"
     elif n["item"] and n["model"] > 1:
-        yield "crossed: every model answered every item"
+        yield Note("crossed: every model answered every item", SUMMARY)
     humans, judges = found["human_columns"], found["judge_columns"]
     if humans and judges:
-        yield (
-            f"judge columns: {', '.join(judges)} beside human labels in {humans[0]}: "
-            f"skbench judge FILE --judge {judges[0]} --human {humans[0]}"
-        )
+        command = f"skbench judge FILE --judge {judges[0]} --human {humans[0]}"
+        known = f"judge columns: {', '.join(judges)} beside human labels in {humans[0]}"
+        yield Note(f"{known}: {command}", ROUTINE)
 
 
 def counted(n, noun):

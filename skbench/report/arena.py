@@ -114,7 +114,7 @@ def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariate
     form = score_form(frame["value"])
     scores = {name: number(x, form) for name, x in frame.set_index("model")["value"].items()}
     table = board_table(board, frame, understanding.counted(n_votes, "vote"))
-    notes = table.notes[1:]
+    notes = table.notes
     if known["judge"] is not None:
         notes = [_of_judge(n_votes, **known), *notes]
     if 0 < votes_needed < math.inf:
@@ -123,8 +123,8 @@ def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariate
     for row in covariates.itertuples():
         value, error = number(row.value, ".3g"), number(row.standard_error, ".2g")
         notes.append(f"{row.covariate}: {value} in logits, standard error {error}.")
-    head = [headline.best_in_words(may_be_best, scores), *table.head]
-    return table._replace(head=head, notes=notes)
+    conclusion = [headline.best_in_words(may_be_best, scores)]
+    return table._replace(conclusion=conclusion, notes=notes)
 
 
 def _of_judge(n_votes, judge, n_verdicts, judge_power, effective_votes, **_):

@@ -164,7 +164,7 @@ def _one_model(file, name, by, roles):
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
     items = rows.items
-    reading.need_columns(items, "item", told=f"no column of {file!r}")
+    reading.need_columns(items, "item", where=f"No column of {file!r}")
     models = list(items["model"].unique())
     if name is None and len(models) > 1:
         raise DataError(

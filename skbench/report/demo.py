@@ -55,7 +55,7 @@ def demo(seed, n, output):
         scores = method_scores(estimates, truth)
         columns = [
             Column("method", scores["method"]),
-            Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
+            Column("MSE x 1000", 1000 * scores["mse"], ".1f"),
             Column("of direct", scores["ratio"], ".2f"),
             Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f}%"),
             Column("mean width", scores["width"], ".3f"),

@@ -61,17 +61,19 @@ def ranking_in_words(board, models):
     best = list(map(str, board.rank_sets.best()))
     rivals = [name for name in best if name != leader]
     equal = [name for name in rivals if scores[name] == scores[leader]]
+    subject = "It"
+    head = f"{leader} has the highest mean score, {scores[leader]} ({interval})."
     if equal:
-        head = f"{listed([leader, *equal])} have the highest mean score, {scores[leader]}."
-        subject = leader
-    else:
-        head = f"{leader} has the highest mean score, {scores[leader]} ({interval})."
-        subject = "It"
+        tied = listed([leader, *equal])
+        head = f"{tied} have the highest mean score, {scores[leader]}, and may be the best."
+        if len(equal) == len(models) - 1:
+            return [head]
+        subject, rivals = leader, [name for name in rivals if name not in equal]
     words = [head, *_against_others(board.comparison, leader, subject, list(scores), level)]
     if rivals:
-        told = listed(f"{name} ({scores[name]})" for name in rivals)
+        named = listed(f"{name} ({scores[name]})" for name in rivals)
         also = "also " if leader in best else ""
-        words.append(f"{told} may {also}be the best, because no model is significantly better.")
+        words.append(f"{named} may {also}be the best, because no model is significantly better.")
     return words
 
 

@@ -9,6 +9,7 @@ from skbench.items.ranges import different_units
 from skbench.items.roles import judge_columns
 from skbench.items.rows import as_frame
 
+BINARY = "scores 0 or 1"
 _MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
 _MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
@@ -105,7 +106,7 @@ def _scores(rows):
     if rows.groups is not None and "k" in rows.items:
         return f"{counted(len(score), 'group')} with counts of correct answers", known
     if score.isin((0, 1)).all():
-        return "scores 0 or 1", known
+        return BINARY, known
     kind = "scores" if rows.groups is None else "means"
     span = "range unknown" if known is None else f"possible range {known[0]:g} to {known[1]:g}"
     return f"{kind} from {score.min():.6g} to {score.max():.6g}, {span}", known

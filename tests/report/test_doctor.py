@@ -120,7 +120,7 @@ def test_an_item_under_an_unknown_name_is_asked_about(written):
     assert command == f"skbench leaderboard {path} --item what"
     result = run(leaderboard, *shlex.split(command)[2:])
     assert result.exit_code == 0
-    assert "understood: 3 models, 9 items; 27 answers; right or wrong" in result.stderr
+    assert "understood: 3 models, 9 items; 27 answers; scores 0 or 1" in result.stderr
 
 
 def test_gaps_have_a_map(written):

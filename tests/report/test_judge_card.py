@@ -42,10 +42,9 @@ def test_card_in_words_and_as_markdown(file):
     arguments = (file, "--judge", "j1,j2", "--human", "human", "--card")
     result = run(*arguments)
     text = " ".join(result.stdout.split())
-    assert "rests on 120 human labels" in text
-    assert "By j1 and the labels, the mean over the 200 rows it judged is" in text
-    assert "By j2 and the labels, the mean over the 150 rows it judged is" in text
-    assert "50 of 200 rows have no j2: left out" in result.stderr
+    assert "120 human labels" in text
+    assert "200 rows that j1" in text and "150 rows that j2" in text
+    assert "50 of 200 rows have no j2" in result.stderr
     wrong = run(*arguments, "--event", "u")
     assert wrong.exit_code == 1 and "There are: Yes, no." in wrong.stderr
     assert run(*arguments, "--markdown").stdout.startswith("| judge | labels | kappa |")

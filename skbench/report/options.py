@@ -40,6 +40,9 @@ def number_option(name, help_text, kind=None, default=None):
 class Percent(float):
     """A share written in percent, such as 3%."""
 
+    def __str__(self):
+        return f"{100 * self:g}%"
+
 
 class Share(click.ParamType):
     """A number, or a share in percent, strictly between low and high unless closed."""

@@ -12,13 +12,7 @@ from skbench._printed import Printed, PrintedTable
 from skbench.containers import Estimate
 from skbench.stats.intervals.moments import divided
 
-POWER = 0.8  # of `items_needed`
-_VERDICTS = {
-    "better": "{a} is significantly better than {b}{where}",
-    "worse": "{a} is significantly worse than {b}{where}",
-    "tied": "{a} and {b} are not significantly different{where}",
-    "unknown": "It is unknown which of {a} and {b} is better{where}",
-}
+POWER = 0.8  # at which `items_needed` is counted
 
 
 class Later:
@@ -110,7 +104,7 @@ class ModelComparison(Printed):
         return pd.DataFrame(columns, index=e.labels).rename(columns={"value": "difference"})
 
     def sentences(self, position: int = 0) -> list[str]:
-        """One comparison in words: the verdict, the gain from pairing, and the items needed.
+        """One comparison in words: the result, the gain from pairing, and the items needed.
 
         Parameters
         ----------
@@ -129,11 +123,9 @@ class ModelComparison(Printed):
         form = score_form(row[list(names)])
         difference, error, low, high = (number(row[name], form) for name in names)
         ends = f"{low} to {high}" if np.isfinite(row["low"]) else "unknown"
-        verdict = _VERDICTS[self.verdict[position]].format(a=a, b=b, where=where)
         return [
-            f"{verdict}: the difference {a} - {b} is {difference} (standard error {error}, "
-            f"{level} interval {ends}).",
-            f"The p-value is {p_in_words(row['p_value']).removeprefix('= ')} ({self.test}).",
+            f"{a} - {b}{where} = {difference} (standard error {error}, {level} interval {ends}).",
+            f"p {p_in_words(row['p_value'])} by {self.test}.",
             *_on_pairing(row, number(self.unpaired_standard_error[position], form)),
             *_on_items(row, difference),
         ]
@@ -153,9 +145,9 @@ class ModelComparison(Printed):
 
 
 def _on_pairing(row, unpaired):
-    """The gain from shared items, in sentences."""
+    """What the shared items were worth, in sentences."""
     if not row["n_items"]:
-        return ["The models share no items, so the comparison is unpaired."]
+        return ["The models share no items, so their variances add up: nothing was paired."]
     saved = row["variance_reduction"]
     if not np.isfinite([saved, row["correlation"]]).all():
         return []
@@ -163,19 +155,19 @@ def _on_pairing(row, unpaired):
     return [
         f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f}% of the "
         f"variance (correlation {row['correlation']:z.2f}).",
-        f"With different items for each model, the standard error would be {unpaired}.",
+        f"On different items the standard error would be {unpaired}.",
     ]
 
 
 def _on_items(row, difference):
-    """The number of items that would detect a difference of this size, in a sentence."""
+    """How many items would show a difference of this size, in a sentence."""
     if np.isinf(row["items_needed"]):
-        return ["No number of items detects a true difference of 0."]
+        return ["No number of such items would show a true difference of 0."]
     if np.isnan(row["items_needed"]):
         return []
     return [
-        f"To detect a true difference of {difference} with {100 * POWER:.0f}% power, "
-        f"{np.ceil(row['items_needed'] - 1e-9):.0f} such items are needed."
+        f"To show a true difference of {difference} with power {100 * POWER:.0f}% "
+        f"takes {np.ceil(row['items_needed'] - 1e-9):.0f} such items."
     ]
 
 

@@ -181,7 +181,7 @@ def _summarized(rows, by, options, known_range):
         scale = None if known_range is not None else scale_in_words(summary.sampling.bounds)
         if scale is not None:
             note(f"{scale.rstrip('.')} (--bounds)")
-        reading.check_spread(summary)
+        reading.check_variance(summary)
     else:
         summary = summarize_groups(rows.groups, **settings)
     return reading.with_names(summary, by)

@@ -99,7 +99,7 @@ def find(
             features=features,
             bounds=known_range,
         )
-        reading.check_spread(summary)
+        reading.check_variance(summary)
         summary = reading.with_names(summary, by)
         direct, estimate, draws = _estimates(summary, seed, past, by, confidence_level)
         direct, estimate = (reading.within_scores(e, known_range) for e in (direct, estimate))

@@ -116,9 +116,9 @@ def best_in_words(best, scores):
             f"{best[0]} ({scores[best[0]]}) is the best of {len(scores)} models. "
             f"{second} ({scores[second]}) is second."
         )
-    told = listed(f"{name} ({scores[name]})" for name in best)
+    text = listed(f"{name} ({scores[name]})" for name in best)
     count = f"{len(best)} of {len(scores)} models may be the best"
-    return f"{count}, because no model is significantly better: {told}."
+    return f"{count}, because no model is significantly better: {text}."
 
 
 def outlying_in_headline(groups):
@@ -167,10 +167,10 @@ def _needed(leader, needed):
     if within.empty:
         return f"No realistic number of items would distinguish {leader} from its rivals."
     easiest, hardest = within.idxmin(), within.idxmax()
-    told = f"About {within.min():,.0f} more items would distinguish {leader} from {easiest}"
+    text = f"About {within.min():,.0f} more items would distinguish {leader} from {easiest}"
     if hardest != easiest:
-        told += f" and about {within.max():,.0f} from {hardest}"
-    told += ", with 80% power if the true difference equals the observed one."
+        text += f" and about {within.max():,.0f} from {hardest}"
+    text += ", with 80% power if the true difference equals the observed one."
     if len(within) < len(needed):
-        told += " No realistic number would distinguish it from the other rivals."
-    return told
+        text += " No realistic number would distinguish it from the other rivals."
+    return text

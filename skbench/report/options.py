@@ -26,7 +26,7 @@ class Names(click.ParamType):
 
 
 def choice_option(name, help_text, *choices):
-    """An option with these choices, of which the first is the default."""
+    """An option with these choices; the first is the default."""
     kind = click.Choice(choices)
     return click.option(name, type=kind, default=choices[0], show_default=True, help=help_text)
 

@@ -142,9 +142,9 @@ def _template(form):
 
 
 def _with_classes(table):
-    """The columns, each with its texts, and with classes that say how they are set and pinned.
+    """The columns with their texts and CSS classes.
 
-    Where a window is narrow, names stay at its left and estimates at its right.
+    In a narrow window, names stay at the left and estimates at the right.
     """
     places = iter(("name", "name second"))
     for column in table.columns:

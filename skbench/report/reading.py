@@ -309,7 +309,7 @@ def with_names(summary, by):
     return replace(summary, X=summary.X.astype(dict.fromkeys(numbers, "category")))
 
 
-def check_spread(summary):
+def check_variance(summary):
     """Refuse groups with unknown sampling variance."""
     if np.isnan(summary.sigma2).any():
         raise DataError(NO_SPREAD)

@@ -99,7 +99,7 @@ function showOne(model, items, where) {
   failed.sort((a, b) => key(a) - key(b));
   const title = data.binary ? `Failed by ${name}` : `Scores of ${name}, lowest first`;
   listings[0].show(title, itemHeadings("score"), itemRows(failed, model));
-  find("items-said").textContent = data.binary
+  find("items-note").textContent = data.binary
     ? `${name} failed ${failed.length.toLocaleString("en")} of ${counted(answered.length)}${where}.`
     : `${name} answered ${counted(answered.length)}${where}.`;
 }
@@ -115,7 +115,7 @@ function showTwo(model, other, items, where) {
   listings[0].show(`${a} better than ${b}`, headings, itemRows(better.sort(bySize), model, other));
   listings[1].show(`${b} better than ${a}`, headings, itemRows(worse.sort(bySize), model, other));
   const alike = both.length - better.length - worse.length;
-  find("items-said").textContent =
+  find("items-note").textContent =
     `Of ${counted(both.length)} that both answered${where}, ` +
     `${a} is better on ${better.length.toLocaleString("en")}, ` +
     `${b} on ${worse.length.toLocaleString("en")}, and the scores are equal on ${alike.toLocaleString("en")}.`;

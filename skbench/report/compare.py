@@ -39,6 +39,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
     past, bank, asked = (options.pop(name) for name in ("past", "bank", "population"))
     pasts.check_past(past, bank, missing)
     with in_one_line():
+        next_commands = _next(a)
         rows, columns, a, b = _read(file, a, b, by, options, missing)
         known_range = reading.score_range(rows, bounds)
         with working("comparing"):
@@ -54,7 +55,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             result = replace(result, estimate=result.estimate.within(-width, width))
         if form == "text" and len(result) == 1:
             notes = [*result.sentences(), *result.remarks]
-            return print_whole(Table([], notes=notes, next_commands=_next(a)))
+            return print_whole(Table([], notes=notes, next_commands=next_commands))
         frame = tables.pair_rows(result)
         known = {
             "confidence_level": confidence_level,
@@ -63,7 +64,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             "test": result.test,
             "remarks": result.remarks,
         }
-        table = _table(result, frame)._replace(next_commands=_next(a))
+        table = _table(result, frame)._replace(next_commands=next_commands)
         show_estimates(form, table, result.estimate, "pairs", frame, **known)
 
 

@@ -322,7 +322,7 @@ def _dependence(items, summary):
     if summary.groups is not None:
         parts.append("models share items" if "item" in items else "models may share items")
     if parts:
-        yield f"Dependence that the estimates account for: {', '.join(parts)}."
+        yield f"Dependence of the scores: {', '.join(parts)}."
 
 
 def save_plot(path, summary, direct, estimate, score):

@@ -97,7 +97,8 @@ def _against_others(comparison, leader, subject, names, level):
         return
     among = f"({level} confidence for all pairs of models together)"
     if n_better == n:
-        yield f"{subject} is significantly better than all {n} other models {among}."
+        every = "both" if n == 2 else f"all {n}"
+        yield f"{subject} is significantly better than {every} other models {among}."
     elif n_better:
         yield f"{subject} is significantly better than {n_better} of the {n} other models {among}."
     else:

@@ -18,6 +18,7 @@ from skbench.report import reading
 from skbench.report.terminal import DataError, note, one_line
 from skbench.report.understanding import counted
 
+_MOST_ITEMS = 1_000_000  # beyond which a number of items is not shown
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
 
 
@@ -85,9 +86,11 @@ class Worth(NamedTuple):
         """The gain in words."""
         if not np.isfinite(self.n_as_good):
             return "The gain from the earlier models is unknown."
+        known = self.n_as_good < _MOST_ITEMS
+        as_good = f"{self.n_as_good:.0f}" if known else f"more than {_MOST_ITEMS:,}"
         return (
             f"With {counted(self.n_models, 'earlier model')}, {self.n:g} items per group are as "
-            f"precise as {self.n_as_good:.0f} items without them, if the model is right (median "
+            f"precise as {as_good} items without them, if the model is right (median "
             "over groups of n times sampling variance / posterior variance)."
         )
 

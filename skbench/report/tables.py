@@ -31,12 +31,12 @@ _MEANINGS = {
 
 def level_and_guarantee(estimate):
     """Confidence level and guarantee of the intervals, in a few words."""
-    return f"{100 * estimate.confidence_level:g}% intervals ({estimate.guarantee})"
+    return f"{100 * estimate.confidence_level:.4g}% intervals ({estimate.guarantee})"
 
 
 def promise(estimate):
     """What the intervals of an estimate guarantee, in words."""
-    level = f"{100 * estimate.confidence_level:g}%"
+    level = f"{100 * estimate.confidence_level:.4g}%"
     meaning = _MEANINGS[estimate.guarantee].format(level=level)
     return f"{level_and_guarantee(estimate)}: {meaning}"
 

@@ -71,7 +71,7 @@ def as_markdown(table):
     head, *rows = (list(map(markdown_text, row)) for row in (headings, *table.rows()))
     grid = "\n".join(f"| {' | '.join(row)} |" for row in (head, marks, *rows))
     conclusion = " ".join(map(markdown_text, table.conclusion))
-    promise = markdown_text(table.promise)
+    promise = markdown_text(f"{table.promise}." if table.promise else "")
     return "\n\n".join(filter(None, [conclusion, grid, promise, as_list(table.notes)]))
 
 

@@ -115,7 +115,7 @@ def test_models_and_topics_that_are_numbers_are_names(items, file, written):
     path = written(numbered)
     low = [groups_of(name, "--method", "fay-herriot")["low"] for name in (path, file)]
     np.testing.assert_allclose(*low, atol=1e-12)
-    assert "whole numbers" not in run(path, "--method", "fay-herriot").stderr
+    assert "warning" not in run(path, "--method", "fay-herriot").stderr
 
 
 def test_csv_and_table_hold_the_same_numbers(file):
@@ -265,7 +265,7 @@ def test_unknown_sharing_is_said_to_be_unknown(written):
     table = crossed(lambda m, t, i: i % 2, model="ab", topic=range(3), item=range(6))
     result = run(written(table.drop(columns="item")), "--method", "direct")
     assert "models may share items" in result.stdout
-    assert "item=" not in result.stderr and "no item column" in result.stderr
+    assert "item=" not in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_clusters_that_start_again_in_every_topic_are_told(written):
     rows = [f"{m},{t},{t}{i},{i // 3},{i % 2}" for m in "ab" for t in "xyz" for i in range(9)]
     path = written("\n".join(["model,topic,item,passage,score", *rows]))
     result = CliRunner().invoke(compare, [str(path), "--cluster", "passage"])
-    assert "3 clusters hold items of several topics: each is one cluster" in result.stderr
+    assert "3 clusters" in result.stderr
 
 
 def test_files_that_name_topics_by_other_columns_are_refused(tmp_path):

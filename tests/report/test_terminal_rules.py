@@ -96,7 +96,7 @@ def test_shares_may_be_written_in_percent(old_and_new, monkeypatch, capsys, aske
     printed = []
     for written in (share, str(float(share[:-1]) / 100)):
         assert run(*[written if word == "X" else word for word in asked]) in (0, 3, 4)
-        printed.append(capsys.readouterr().out)
+        printed.append(capsys.readouterr().out.partition("\nNext:\n")[0])  # options as typed
     assert printed[0] == printed[1]
 
 
@@ -134,8 +134,8 @@ def test_a_model_of_a_similar_name_is_proposed(old_and_new, monkeypatch, capsys,
     pd.concat(map(pd.read_csv, old_and_new)).to_csv("both.csv", index=False)
     assert run(*arguments) == 1
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("skbench: There is no model 'olld'. There are: ")
-    assert told.endswith("Did you mean 'old'?")
+    assert told.startswith("skbench: ") and "'olld'" in told
+    assert told.endswith("'old'?")
 
 
 OUTPUTS = [

@@ -11,6 +11,7 @@ from functools import cache
 import pandas as pd
 
 from skbench._checks import listed, names_of, plain
+from skbench._notes import CHOICE, ROUTINE, Note
 from skbench._undecided import Undecided
 
 # In order of preference; compared in lower case with punctuation as underscores.
@@ -301,4 +302,4 @@ def normal(name):
 
 def _name_note(role, name, others):
     also = f" (it might be {listed(others)}: {role}=)" if others else ""
-    return f"{role}: column {name!r}{also}"
+    return Note(f"{role}: column {name!r}{also}", CHOICE if others else ROUTINE)

@@ -4,6 +4,7 @@ import json
 import re
 from hashlib import sha1
 
+from skbench._notes import LOST, Note
 from skbench.readers._answers import Format, answer_of
 from skbench.readers._json import beginning, document, records, value_at
 from skbench.readers.loading import without_suffixes
@@ -30,7 +31,8 @@ def _samples(path, bad, notes):
             elif record.get("type") == "sampling":
                 sample["tokens"].append(value_at(record, "data.usage.total_tokens"))
     if not finished:
-        notes.append(f"{str(path)!r} has no final report: the run did not finish")
+        text = f"{str(path)!r} has no final report: the run did not finish"
+        notes.append(Note(text, LOST))
     yield from ((number, sample, spec) for number, sample in found.values())
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from skbench._notes import LOST, Note
 from skbench._printed import Printed
 
 
@@ -114,7 +115,10 @@ class BadLines:
     def notes(self):
         """One sentence per file, with the number of skipped lines and the first of them."""
         return [
-            f"{path!r}: skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} "
-            f"({'first ' * (len(reasons) > 1)}{reasons[0]})"
+            Note(
+                f"{path!r}: skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} "
+                f"({'first ' * (len(reasons) > 1)}{reasons[0]})",
+                LOST,
+            )
             for path, reasons in self._skipped.items()
         ]

@@ -2,6 +2,7 @@
 
 import math
 
+from skbench._notes import LOST, Note
 from skbench.readers._answers import Answer, Format, Run
 from skbench.readers._json import document
 
@@ -23,7 +24,8 @@ def _records(path, bad, notes):
         elif "train" not in {stat["name"].get("split") for stat in entry.get("stats", ())}:
             yield f"entry {number}", entry, run
     if n_perturbed:
-        notes.append(f"{str(path.parent)!r}: {n_perturbed} answers to perturbed questions left out")
+        text = f"{str(path.parent)!r}: {n_perturbed} answers to perturbed questions left out"
+        notes.append(Note(text, LOST))
 
 
 def _answer(entry, run, path):

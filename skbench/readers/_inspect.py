@@ -3,6 +3,7 @@
 import json
 from hashlib import sha1
 
+from skbench._notes import LOST, Note
 from skbench.readers._answers import Answer, Format, Run, is_label
 from skbench.readers._archive import Archive
 from skbench.readers._json import beginning, document, parse, value_at
@@ -23,10 +24,11 @@ def _records(path, bad, notes):
     if status != "success":
         expected = len((about.get("dataset") or {}).get("sample_ids") or [])
         epochs = (about.get("config") or {}).get("epochs") or 1
-        notes.append(
+        text = (
             f"{str(path)!r} did not finish (status {status!r}): "
             f"{len(samples)} of {expected * epochs} samples"
         )
+        notes.append(Note(text, LOST))
     declared = []
     for role, key in (("cluster", "cluster"), ("part", "group_key")):
         name = _declared([about.get("scorers"), header.get("results")], key)

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from skbench._checks import listed
+from skbench._notes import LOST, Note
 from skbench.readers._answers import Answer, Format, Run
 from skbench.readers._json import document, records
 from skbench.readers.loading import without_suffixes
@@ -92,7 +93,8 @@ def _records(path, bad, notes):
     expected = (results.get("n-samples") or {}).get(task)
     expected = expected.get("effective") if isinstance(expected, dict) else None
     if expected and expected != len(items):
-        notes.append(f"{str(path)!r} holds {len(items)} samples, but its results report {expected}")
+        text = f"{str(path)!r} holds {len(items)} samples, but its results report {expected}"
+        notes.append(Note(text, LOST))
 
 
 def _answer(record, head, path):

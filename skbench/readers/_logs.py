@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
+from skbench._notes import LOST, ROUTINE, Note
 from skbench.readers._answers import COSTS, logs_of, number
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import ItemRows
@@ -26,7 +27,7 @@ def logs_items(found, options, bad, notes):
     for kind, files in found.items():
         logs += _scored(FORMATS[kind], files, own, bad, notes)
         unit = getattr(files[0], "unit", "file") + "s" * (len(files) > 1)
-        notes.insert(0, f"{TITLES[kind]}: {len(files)} {unit}")
+        notes.insert(0, Note(f"{TITLES[kind]}: {len(files)} {unit}", ROUTINE))
     unfinished = [note for note in notes if "did not finish" in note]
     files = [file for several in found.values() for file in several]
     if not logs:
@@ -34,10 +35,11 @@ def logs_items(found, options, bad, notes):
         raise ValueError(f"No answer is left to read in {listed(files, most=3)}.{reasons}")
     if len(unfinished) > 1:
         notes[:] = [note for note in notes if note not in unfinished]
-        notes.append(
+        text = (
             f"{len(unfinished)} of {len(files)} runs did not finish, and what they lack is left "
             f"out: {listed(unfinished, most=3)}"
         )
+        notes.append(Note(text, LOST))
     return _assembled(logs, options, notes)
 
 
@@ -126,11 +128,12 @@ def _assembled(logs, options, notes):
     missing = items["score"].isna().to_numpy()
     if missing.any():
         row = int(np.argmax(missing))
-        notes.append(
+        text = (
             f"{missing.sum()} of {len(items)} scores are missing (first item "
             f"{items['item'][row]!r} in {str(logs[log_of[row]].path)!r}): dropped, not counted as "
             "wrong"
         )
+        notes.append(Note(text, LOST))
     blank = items[missing].drop(columns="score")
     items = items[~missing].reset_index(drop=True)
     return ItemRows(items, columns, notes, blank=blank, graders=_graders(logs, names))
@@ -156,7 +159,8 @@ def _without_failed(logs, notes):
             "answer was scored."
         )
     if failed:
-        notes.append(f"{len(failed)} of {len(logs)} runs have no score at all, left out: {places}")
+        text = f"{len(failed)} of {len(logs)} runs have no score at all, left out: {places}"
+        notes.append(Note(text, LOST))
     return [log for log in logs if log not in failed]
 
 
@@ -171,7 +175,8 @@ def _report_arguments(logs, notes):
         }
         differing = [f"{name} ({listed(v, most=4)})" for name, v in values.items() if len(v) > 1]
         if differing:
-            notes.append(f"runs of task {topic!r} differ in its arguments: {listed(differing, 4)}")
+            text = f"runs of task {topic!r} differ in its arguments: {listed(differing, 4)}"
+            notes.append(Note(text, LOST))
 
 
 def _table(logs, names, labels):

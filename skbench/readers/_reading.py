@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, Unpack
 import pandas as pd
 
 from skbench._checks import listed
+from skbench._notes import LOST, Note
 from skbench._types import Names, Path, ReadOptions, Results, checked
 from skbench._warnings import warn
 from skbench.items.roles import labels_alike
@@ -244,7 +245,7 @@ def read_with_notes(
     else:
         rows = logs_items(found, wanted, bad, notes)
     score, alike = rows.items["score"], list(labels_alike(rows.items))
-    notes = [*rows.notes, *alike, *bad.notes()]
+    notes = [*rows.notes, *(Note(text, LOST) for text in alike), *bad.notes()]
     if score.min() < 0 or score.max() > 1:
         notes.append(
             f"scores run from {score.min():g} to {score.max():g}: kept in that unit, as continuous"
@@ -334,4 +335,5 @@ def _wanted(found, only, paths, notes):
 
 def _ignore(files, reason, notes):
     names = listed([file.name for file in files], most=4)
-    notes.append(f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reason}): {names}")
+    text = f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reason}): {names}"
+    notes.append(Note(text, LOST))

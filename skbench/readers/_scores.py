@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
+from skbench._notes import LOST, Note
 
 WORDS = {
     **dict.fromkeys("true correct right yes y pass passed c ✓ ✔ ✅".split(), 1.0),
@@ -77,7 +78,8 @@ def of_finished(scores, status, notes):
     broken = words.map(_NOT_DONE.fullmatch, na_action="ignore").notna().to_numpy()
     if broken.any():
         shown = listed([repr(word) for word in words[broken].unique()], most=4)
-        notes.append(f"{broken.sum()} rows have the {status.name} {shown}: no answer, left out")
+        text = f"{broken.sum()} rows have the {status.name} {shown}: no answer, left out"
+        notes.append(Note(text, LOST))
     return np.where(broken, np.nan, scores)
 
 
@@ -96,7 +98,7 @@ def _of_words(words, name):
     failed = words[words.isin(_failed(words))]
     if len(failed):
         shown = listed([repr(word) for word in failed.unique()], most=4)
-        notes.append(f"{len(failed)} cells of {name!r} say {shown}: no answer")
+        notes.append(Note(f"{len(failed)} cells of {name!r} say {shown}: no answer", LOST))
     return numbers.to_numpy(), notes
 
 

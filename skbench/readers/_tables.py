@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from skbench._checks import listed
+from skbench._notes import LOST, ROUTINE, Note
 from skbench._warnings import warn_of_memory
 from skbench.items.roles import ROLES, check_exist, column_like, columns_of, field, normal
 from skbench.items.totals import check_totals
@@ -239,7 +240,7 @@ def _with_version_for_model(rows, roles, notes, version):
     if version not in rows or several or usual:
         return rows
     roles["model"] = [version]
-    notes.append(f"model: column {version!r}")
+    notes.append(Note(f"model: column {version!r}", ROUTINE))
     return rows.assign(model=exact_labels(rows[version]))
 
 
@@ -276,4 +277,5 @@ def _report_blanks(rows, notes):
     if n_blank == len(rows):
         raise ValueError("All scores are blank, so there is nothing to estimate.")
     if n_blank:
-        notes.append(f"{n_blank} of {len(rows)} scores are blank: dropped, not counted as wrong")
+        text = f"{n_blank} of {len(rows)} scores are blank: dropped, not counted as wrong"
+        notes.append(Note(text, LOST))

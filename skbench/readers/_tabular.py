@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
+from skbench._notes import LOST, ROUTINE, Note
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, find_roles
 from skbench.items.totals import are_statistics
@@ -67,7 +68,8 @@ def _part(path, named, models, bad, version):
         rows, roles = _from_wide(table, wide, named, notes, refuse)
         free = free_columns(table, taken(roles)) if models is None else ()
         if others := [name for name in free if may_be_scores(table[name])]:
-            notes.append(f"not taken for models: {listed(others)} (models= names all models)")
+            text = f"not taken for models: {listed(others)} (models= names all models)"
+            notes.append(Note(text, LOST))
     else:
         roles, said = find_roles(table.columns, named)
         rows = _with_standard_names(table, roles, version)
@@ -87,7 +89,8 @@ def _from_wide(table, models, named, notes, refuse):
     """The rows of a wide table, model by model, and the roles of its columns."""
     n = len(table)
     roles, said = find_roles(table.columns.drop(models), named, guess=("item", "cluster", "topic"))
-    notes += [f"one column of scores for each of {len(models)} models: {listed(models)}", *said]
+    text = f"one column of scores for each of {len(models)} models: {listed(models)}"
+    notes += [Note(text, ROUTINE), *said]
     rows = _with_standard_names(table.drop(columns=models), roles)
     if "item" not in roles:
         notes.append("item: the number of the row, for want of a column (item=)")
@@ -104,7 +107,7 @@ def _of_groups(table, columns, named, notes):
     empty = np.flatnonzero(table[columns["n"]] == 0) if "n" in columns else []
     if len(empty):
         where = f"{len(empty)} of {len(table)} rows, first in row {empty[0] + 1}"
-        notes.append(f"{columns['n']!r} is 0 in {where}: left out, as not run")
+        notes.append(Note(f"{columns['n']!r} is 0 in {where}: left out, as not run", LOST))
         table = table.drop(index=table.index[empty]).reset_index(drop=True)
     free = table.columns.drop(list(set(columns.values())))
     named = named | {"score": None, "item": None}

@@ -4,13 +4,14 @@ import math
 
 import click
 
+from skbench._notes import LOST, Note
 from skbench._numbers import number, score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.leaderboard import board_table, ranking_picture
 from skbench.report.loaded_later import headline, tables, understanding
 from skbench.report.options import Names, choice_option, level_option, plot_option
 from skbench.report.paths import Input
-from skbench.report.terminal import in_one_line, save_picture, say, working
+from skbench.report.terminal import in_one_line, note, save_picture, working
 
 
 @click.command()
@@ -101,11 +102,10 @@ def _votes(file, judge, **named):
     unused = [name for name in judged if judge is None]
     notes = [*read, *found, *(f"{name!r} is an LLM judge's: not used (--judge)" for name in unused)]
     if not used.all():
-        notes.append(
-            f"{np.sum(~used)} votes without a {without}, or with one model twice: left out"
-        )
-    for note in notes:
-        say(note)
+        lost = f"{np.sum(~used)} votes without a {without}, or with one model twice: skipped"
+        notes.append(Note(lost, LOST))
+    for text in notes:
+        note(text)
     return table[used], models, winner, int(np.isfinite(outcome[used]).sum())
 
 
@@ -114,7 +114,7 @@ def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariate
     form = score_form(frame["value"])
     scores = {name: number(x, form) for name, x in frame.set_index("model")["value"].items()}
     table = board_table(board, frame, understanding.counted(n_votes, "vote"))
-    notes = table.notes[1:]
+    notes = table.notes
     if known["judge"] is not None:
         notes = [_of_judge(n_votes, **known), *notes]
     if 0 < votes_needed < math.inf:
@@ -123,8 +123,8 @@ def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariate
     for row in covariates.itertuples():
         value, error = number(row.value, ".3g"), number(row.standard_error, ".2g")
         notes.append(f"{row.covariate}: {value} in logits, standard error {error}.")
-    head = [headline.best_in_words(may_be_best, scores), *table.head]
-    return table._replace(head=head, notes=notes)
+    conclusion = [headline.best_in_words(may_be_best, scores)]
+    return table._replace(conclusion=conclusion, notes=notes)
 
 
 def _of_judge(n_votes, judge, n_verdicts, judge_power, effective_votes, **_):

@@ -1,4 +1,4 @@
-"""`skbench judge --card`: how far judges agree with people, on one card."""
+"""`skbench judge --card`: the agreement of LLM judges with human labels."""
 
 import numpy as np
 from pandas.api.types import is_numeric_dtype
@@ -8,10 +8,10 @@ from skbench.report.formats import show
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
+    note_missing_verdicts,
     numbers_verdicts,
     one_row_per_answer,
     read_columns,
-    say_silent,
     verdicts_of,
     with_guessed_cluster,
 )
@@ -21,7 +21,7 @@ _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 
 
 def show_card(file, names, columns, confidence_level, seed, form):
-    """Read the columns (of judges, and those of the command), make the card and print it."""
+    """Compute the card for these judges and print it."""
     from skbench import judge_agreement, position_bias
 
     human, event, first = columns["human"], columns["event"], columns["first"]
@@ -48,15 +48,15 @@ def show_card(file, names, columns, confidence_level, seed, form):
         cluster=cluster, confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
     frame = card.to_frame().reset_index()
-    told = [*card.sentences(), *_on_estimates(card, rows), *_on_position(biases)]
-    table = Table(_of_people(frame), notes=told)
+    notes = [*card.sentences(), *_on_estimates(card, rows), *_on_position(biases)]
+    table = Table(_with_labels(frame), notes=notes)
     if human is None:
-        table, frame = _without_people(card, told)
+        table, frame = _without_labels(card, notes)
     show(form, table, _document(card, biases), frame)
 
 
 def _read(file, names, columns):
-    """The table, and its columns of clusters, of the previous version and of repeated verdicts."""
+    """The table and its columns of clusters, the previous version and repeated verdicts."""
     human, cluster, previous = columns["human"], columns["cluster"], columns["previous"]
     repeats = columns["repeats"] or []
     verdicts = [*names, *([previous] if previous is not None else [])]
@@ -74,12 +74,12 @@ def _read(file, names, columns):
     if cluster is None:
         table, cluster = with_guessed_cluster(table, [])
     for name in names:
-        say_silent(table, name, human)
+        note_missing_verdicts(table, name, human)
     return table, cluster, previous, repeats
 
 
-def _of_people(frame):
-    """A line for each judge with its figures beside people."""
+def _with_labels(frame):
+    """A line for each judge with its agreement with the human labels."""
     shown = [Column("judge", frame["judge"]), Column("labels", frame["n_labels"], ".0f")]
     for name in _FIGURES:
         parts = zip(*(frame[f"{name}{end}"] for end in ("", "_low", "_high")), strict=True)
@@ -87,20 +87,20 @@ def _of_people(frame):
     return shown
 
 
-def _without_people(card, told):
-    """The table and the frame of what versions or repeats show by themselves."""
+def _without_labels(card, notes):
+    """The table and the frame of versions or repeated verdicts, without human labels."""
     if card.changes is None:
         frame = card.noise.reset_index()
         forms = zip(frame, [",d", ".3f", ".3f", ".3f", ".4f", ".2f"], strict=True)
         shown = [Column(name.replace("_", " "), frame[name], form) for name, form in forms]
-        return Table(shown, notes=told), frame
+        return Table(shown, notes=notes), frame
     c = card.changes
     shown = {"other verdicts": "flips", "kappa": "kappa", "alpha": "alpha",
              "mean verdict changes by": "bias_change"}  # fmt: skip
     ends = [[c[f"{name}{end}"] for name in shown.values()] for end in ("", "_low", "_high")]
     heads = zip(("value", "low", "high"), ends, strict=True)
     columns = [Column("", list(shown)), *(Column(head, x, "z.3f") for head, x in heads)]
-    return Table(columns, notes=told), _one_row(card)
+    return Table(columns, notes=notes), _one_row(card)
 
 
 def _one_row(card):
@@ -142,16 +142,15 @@ def _on_estimates(card, rows):
     if card.corrected is None:
         return []
     return [
-        f"By {name} and the labels, the mean over the {rows[name].count():,} rows it judged is "
-        f"{_ends(row.value, row.low, row.high)}, by {row.method}."
+        f"The mean of the {rows[name].count():,} rows that {name} judged, corrected by the labels, "
+        f"is {_ends(row.value, row.low, row.high)} ({row.method})."
         for name, row in zip(card.corrected.index, card.corrected.itertuples(), strict=True)
     ]
 
 
 def _on_position(biases):
-    return [
-        f"{name} favors what is shown first by {_ends(b['bias'], b['low'], b['high'])}"
-        + ("." if np.isnan(b["inconsistent"]) else
-           f"; shown the other way round, {100 * b['inconsistent']:.0f}% of verdicts change.")
-        for name, b in biases.items()
-    ]  # fmt: skip
+    for name, b in biases.items():
+        yield f"{name} favors the answer shown first by {_ends(b['bias'], b['low'], b['high'])}."
+        if not np.isnan(b["inconsistent"]):
+            changed = f"{100 * b['inconsistent']:.0f}%"
+            yield f"If the answers of {name} are swapped, {changed} of the verdicts change."

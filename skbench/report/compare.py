@@ -1,4 +1,4 @@
-"""`skbench compare`: is one model better than another, on the items both answered?"""
+"""`skbench compare`: is one model significantly better than another?"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +7,11 @@ import click
 
 from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.loaded_later import pasts, reading, tables, understanding
+from skbench.report.loaded_later import pasts, reading, tables
 from skbench.report.options import Names, choice_option, model_options, population_option
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import DataError, in_one_line, working
+from skbench.report.terminal import DataError, command_with, in_one_line, working
 from skbench.report.writers import print_whole
 
 
@@ -19,27 +19,27 @@ from skbench.report.writers import print_whole
 @click.argument("file", type=Input())
 @click.argument("a", type=Input(), required=False)
 @click.argument("b", required=False)
-@click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
+@click.option("--by", type=Names(), help="Topic column(s): compare within each topic.")
 @model_options
-@choice_option(
-    "--adjust", "For several comparisons; holm for p-values.", "bonferroni", "holm", "none"
-)
+@choice_option("--adjust", "Adjustment for several comparisons.", "bonferroni", "holm", "none")
 @population_option
 @format_options
 def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **options):
-    """Compare models A and B of FILE; A with every other; or all pairs.
+    """Compare models A and B of FILE, A with every other model, or all pairs.
 
-    Or the models of two files: skbench compare old.csv new.csv.
+    Or compare the models of two files: skbench compare old.csv new.csv.
 
-    Two models are compared item by item on the items both answered, with
-    cluster-robust errors where items come in clusters; all pairs at once as for
-    `skbench leaderboard`, whose ranks follow from these verdicts. FILE and its
-    columns are as there. A is better or worse where the interval leaves out 0.
-    With --past or --bank the difference is that on all items that earlier models answered.
+    Two models are compared item by item on the items that both answered. Standard
+    errors are cluster-robust if items come in clusters. A is significantly better or
+    worse if the interval of the difference excludes 0. The ranks of
+    `skbench leaderboard` follow from the comparison of all pairs. FILE and its columns
+    are as for that command. With --past or --bank the difference is the one on all
+    items that earlier models answered. Holm adjusts the p-values only.
     """
     past, bank, asked = (options.pop(name) for name in ("past", "bank", "population"))
     pasts.check_past(past, bank, missing)
     with in_one_line():
+        next_commands = _next(a)
         rows, columns, a, b = _read(file, a, b, by, options, missing)
         known_range = reading.score_range(rows, bounds)
         with working("comparing"):
@@ -54,7 +54,8 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             width = known_range[1] - known_range[0]
             result = replace(result, estimate=result.estimate.within(-width, width))
         if form == "text" and len(result) == 1:
-            return print_whole(Table([], notes=[*result.sentences(), *result.remarks]))
+            notes = [*result.sentences(), *result.remarks]
+            return print_whole(Table([], notes=notes, next_commands=next_commands))
         frame = tables.pair_rows(result)
         known = {
             "confidence_level": confidence_level,
@@ -63,17 +64,25 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             "test": result.test,
             "remarks": result.remarks,
         }
-        show_estimates(form, _table(result, frame), result.estimate, "pairs", frame, **known)
+        table = _table(result, frame)._replace(next_commands=next_commands)
+        show_estimates(form, table, result.estimate, "pairs", frame, **known)
+
+
+def _next(a):
+    """Commands that make sense after a comparison within one file."""
+    if a is not None and Path(a).exists():
+        return []
+    return [command_with("leaderboard"), command_with("report", html="report.html")]
 
 
 def _read(file, a, b, by, roles, missing):
-    """Rows, columns, and which two models: of one file, or one of each of two files."""
+    """Rows, columns, and the two models, of one file or one of each of two files."""
     from skbench.items.rows import one_below_the_other
 
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
     if b is not None:
-        raise click.UsageError("Two files hold one model each: do not name models.")
+        raise click.UsageError("Two files hold one model each. Do not name models.")
     parts = [reading.read_models(path, by, roles, one_model=True) for path in (file, a)]
     (first, columns), (second, other) = parts
     reading.check_same_key((file, a), (first, second))
@@ -82,8 +91,8 @@ def _read(file, a, b, by, roles, missing):
     models = [rows.items["model"].unique() for rows in (first, second)]
     if max(map(len, models)) > 1:
         raise DataError(
-            f"of two files one model each is compared, and {file!r} and {a!r} hold "
-            f"{len(models[0])} and {len(models[1])}: put them in one folder."
+            f"{file!r} and {a!r} hold {len(models[0])} and {len(models[1])} models, but two files "
+            "are compared only with one model each. Put both files in one folder."
         )
     names = [str(name) for (name,) in models]
     if names[0] == names[1]:
@@ -110,12 +119,12 @@ def _compared(items, learned, a, b, confidence_level, adjust, columns, missing, 
 
 
 def _two(names):
-    """Both names, None where there is none."""
+    """Both names, or None for a missing one."""
     return [*names, None, None][:2]
 
 
 def _table(result, frame):
-    """The table for people; narrow terminals lack correlation and numbers of items."""
+    """The table for people; narrow terminals lack correlations and numbers of items."""
     import numpy as np
 
     form = score_form(frame["value"])
@@ -124,24 +133,39 @@ def _table(result, frame):
     if "topic" in frame:
         columns.append(Column("topic", frame["topic"]))
     columns += [
-        Column("difference\n(a - b)", frame["value"], form),
+        Column("a - b", frame["value"], form),
         Column("low", frame["low"], form),
         Column("high", frame["high"], form),
         Column("a is", frame["verdict"], align="right"),
         Column("p", frame["p_value"], p_value),
         Column("correlation", frame["correlation"], "z.2f", narrow=False),
         Column("items", frame["n_items"], ".0f", narrow=False),
-        Column("needed", needed, ".0f", narrow=False),
+        Column("items for\n80% power", needed, ".0f", narrow=False),
     ]
-    e = result.estimate
-    head = [
-        f"{understanding.counted(len(result), 'comparison')}: {e.method}",
-        f"{100 * e.confidence_level:.4g}% intervals; p-values by {result.test}",
+    e, n = result.estimate, len(result)
+    notes = [
+        f"p-values: {result.test}.",
         *result.remarks,
     ]
-    clear = int(np.sum(np.isin(result.verdict, ("better", "worse"))))
-    note = (
-        f"{clear} of {len(result)} differences are clear: their intervals leave out 0. 'needed' is "
-        "the number of items at which a true difference of the size observed shows with power 80%."
+    promise = tables.method_and_promise(e)
+    return Table(columns, promise=promise, notes=notes, conclusion=[*_in_words(result, n)])
+
+
+def _in_words(result, n):
+    """How many differences are significant, and in which direction those of a common model."""
+    verdicts = list(result.verdict)
+    better, worse = verdicts.count("better"), verdicts.count("worse")
+    level = f"{100 * result.estimate.confidence_level:.4g}%"
+    are = "difference is" if better + worse == 1 else "differences are"
+    yield (
+        f"{better + worse} of {n} {are} significant ({level} intervals that exclude 0)."
+        if better + worse
+        else f"None of {n} differences is significant (no {level} interval excludes 0)."
     )
-    return Table(columns, head, tables.method_and_promise(e), [note])
+    first = {str(label[0]) for label in result.estimate.labels}
+    others = {str(label[1]) for label in result.estimate.labels}
+    if len(first) == 1 and n == len(others):
+        against = f"significantly better than {better} of {n} models and worse than {worse}"
+        yield f"{first.pop()} is {against}."
+    if unknown := verdicts.count("unknown"):
+        yield f"{unknown} of {n} differences have no interval."

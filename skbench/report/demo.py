@@ -9,7 +9,7 @@ import click
 from skbench._files import write_whole
 from skbench.report.options import number_option, seed_option
 from skbench.report.table import Column, Table
-from skbench.report.terminal import in_one_line, print_prose, save_picture, say, working
+from skbench.report.terminal import in_one_line, note, print_prose, save_picture, working
 from skbench.report.writers import print_grid
 
 _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down to chance
@@ -55,7 +55,7 @@ def demo(seed, n, output):
         scores = method_scores(estimates, truth)
         columns = [
             Column("method", scores["method"]),
-            Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
+            Column("MSE x 1000", 1000 * scores["mse"], ".1f"),
             Column("of direct", scores["ratio"], ".2f"),
             Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f}%"),
             Column("mean width", scores["width"], ".3f"),
@@ -159,7 +159,7 @@ def _save(output, summary, estimates, truth, sample):
     try:
         save_picture(display.plot(xlabel="accuracy").figure_, output / "shrinkage.png")
     except ImportError as error:
-        say(f"no picture: {error}")
+        note(f"no picture: {error}")
     command = f"skbench estimate {shlex.quote(str(table))} --by topic --model model"
     click.echo(f"The {len(sample)} sampled results: {table}. Estimate them yourself:")
     click.echo(f"  {command} --features corruption,severity")

@@ -81,7 +81,7 @@ def _next(rows, found):
         return "leaderboard", {}
     if rows.groups is not None:
         return ("report" if "k" in rows.groups else "estimate"), {}
-    items, binary = rows.items, found["scores"] == "right or wrong"
+    items, binary = rows.items, found["scores"] == understanding.BINARY
     by = [name for name in ("model", *rows.topics) if name in items]
     groups = items.assign(all=0).groupby(by or "all")
     if by and groups.size().max() < 2 and not binary:

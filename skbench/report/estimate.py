@@ -1,11 +1,12 @@
-"""`skbench estimate`: from a file of results to a table of estimates."""
+"""`skbench estimate`: an estimate and an interval for every group of a file of results."""
 
 from dataclasses import replace
 
 import click
 
+from skbench._numbers import number, score_form
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.loaded_later import pasts, reading, tables, understanding
+from skbench.report.loaded_later import headline, pasts, reading, tables, understanding
 from skbench.report.options import (
     Names,
     choice_option,
@@ -15,7 +16,14 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.paths import Input
-from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
+from skbench.report.terminal import (
+    DataError,
+    command_with,
+    in_one_line,
+    note,
+    save_picture,
+    working,
+)
 from skbench.report.wording import METHODS
 
 _VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
@@ -43,28 +51,28 @@ _READING = "model models score item cluster rename format filter skip_bad_lines"
 @click.option(
     "--population",
     metavar="NUMBER|COLUMN",
-    help="Items that each topic has in all, if a random part was run: estimate their mean.",
+    help="Number of all items of each topic, if FILE has a random sample of them.",
 )
 @seed_option
 @plot_option
 @format_options
 def estimate(file, method, confidence_level, plot, form, **options):
-    """Estimate the performance of every group, a model on a topic, in FILE.
+    """Estimate the mean score of every group (a model on a topic) in FILE.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
-    evaluation program. Tables have one row per model and item, or one row per item
-    and a column of scores per model. Columns are guessed by their usual names;
-    what was guessed is told on stderr, and the options below overrule it.
-    Where the range of the scores is known (they are 0 or 1, the program defines it, or
-    --bounds tells it), estimates and intervals are cut to it.
-    With --past or --bank the estimates are those of all items that earlier models answered.
+    evaluation harness. A table has one row per model and item, or one row per item
+    and one column of scores per model. Columns are recognized by their usual names.
+    Notes on stderr list the columns in use; the options below choose others.
+    Estimates and intervals are cut to the range of the scores if it is known: if all
+    scores are 0 or 1, if the harness defines it, or with --bounds.
+    With --past or --bank the estimates are for all items that earlier models answered.
     """
     _check_usage(method, options)
     with in_one_line():
         rows, topics = _read(file, options)
         items = rows.items
         options["columns"] = by = [name for name in ("model", *topics) if name in items]
-        # Intervals for bounded scores take 0 to 1 for granted.
+        # Intervals for bounded scores need a range.
         assumed = (0.0, 1.0) if options["interval"] == "bounded" else None
         known_range = reading.score_range(rows, options["bounds"] or assumed)
         summary = _summarized(rows, by, options, known_range)
@@ -82,12 +90,13 @@ def estimate(file, method, confidence_level, plot, form, **options):
         direct = reading.within_scores(direct, known_range)
         estimated = direct if same else reading.within_scores(estimated, known_range)
         if rows.groups is None:
-            reading.say_if_beyond(estimated, items, known_range)
+            reading.note_if_beyond(estimated, items, known_range)
         frame = tables.group_rows(summary, direct, estimated, by)
         table = _shown(frame, items, summary, direct, estimated)
         if past is not None:
             sentence = pasts.worth(past, summary, estimated).sentence
             table = table._replace(notes=(*table.notes, sentence))
+        table = table._replace(next_commands=_next(items, bool(topics)))
         ratio = estimated.sample_size_ratio
         known = {
             "score": reading.score_name(rows),
@@ -99,7 +108,7 @@ def estimate(file, method, confidence_level, plot, form, **options):
 
 
 def _check_usage(method, options):
-    """Refuse options that have no meaning with others."""
+    """Refuse options that do not go together."""
     names = ("features", "interval", "population")
     given = [name for name in names if options[name] is not None]
     if pasts.check_past(options["past"], options["bank"]):
@@ -113,11 +122,11 @@ def _check_usage(method, options):
 
 def _refuse(names, where):
     for name in names:
-        raise click.UsageError(f"--{name} has no meaning with {where}.")
+        raise click.UsageError(f"--{name} does not go with {where}.")
 
 
 def _read(file, options):
-    """Item rows and the columns that make up the topic; says what was guessed."""
+    """Item rows and the columns that make up the topic."""
     from skbench.readers.group_results import added_up
 
     by = options["by"] or []
@@ -125,8 +134,8 @@ def _read(file, options):
     reserved = {"item", "score"} & set(topics)
     if reserved and len(topics) > 1:
         raise DataError(
-            f"--by names column {min(reserved)!r}, which every group has of its own. Name columns "
-            "that items are grouped by, such as the topic."
+            f"--by {min(reserved)}: every row has its own {min(reserved)}. Name columns that group "
+            "items, such as the topic."
         )
     options["named"] = topics or None
     roles = {name: options[name] for name in _READING}
@@ -138,13 +147,13 @@ def _read(file, options):
         _refuse_for_groups(options)
     if by and not topics:
         if "model" not in items:
-            raise DataError("--by model needs a model column. Pass --model COLUMN.")
+            raise DataError("--by model: no column has a usual name for it. Pass --model COLUMN.")
         return (rows if rows.groups is None else added_up(rows, ["model"])), []
     if "topic" not in rows.columns:
         others = ", ".join(reading.other_columns(items)) or "none left in this file"
         raise DataError(
-            "no column has a usual name for the topic. Pass --by model for one group per model, "
-            f"or --by COLUMN, one or several (a,b) of: {others}."
+            "No column has a usual name for the topic. Pass --by COLUMN, or --by model for one "
+            f"group per model. Other columns: {others}."
         )
     return rows, topics if len(topics) > 1 else ["topic"]
 
@@ -153,7 +162,7 @@ def _refuse_for_groups(options):
     """Refuse what needs single items."""
     for name in ("past", "bank", "population", "cluster"):
         if options.get(name):
-            raise DataError(f"--{name} needs scores of items, and the file holds those of groups.")
+            raise DataError(f"--{name} needs scores of items, but the file has results of groups.")
 
 
 def _summarized(rows, by, options, known_range):
@@ -171,15 +180,15 @@ def _summarized(rows, by, options, known_range):
         summary = summarize_items(rows.items, **settings)
         scale = None if known_range is not None else scale_in_words(summary.sampling.bounds)
         if scale is not None:
-            say(f"{scale.rstrip('.')} (--bounds)")
-        reading.check_spread(summary)
+            note(f"{scale.rstrip('.')} (--bounds)")
+        reading.check_variance(summary)
     else:
         summary = summarize_groups(rows.groups, **settings)
     return reading.with_names(summary, by)
 
 
 def _estimated(summary, method, options, confidence_level, size=None):
-    """Direct estimates, and those of the method asked for; of all `size` items if given."""
+    """Direct estimates and those of the method, for all `size` items if given."""
     from skbench.assessment import sample_size_ratio
     from skbench.groups import DirectEstimator
     from skbench.summaries import estimate_of_population
@@ -196,7 +205,7 @@ def _estimated(summary, method, options, confidence_level, size=None):
 
 
 def _population(items, by, asked):
-    """Number of all items: of every group, or a Series of those of each; None if not asked."""
+    """Number of all items, for every group or as a Series for each; None without the option."""
     import pandas as pd
 
     if asked is None:
@@ -207,14 +216,14 @@ def _population(items, by, asked):
             return float(asked)
         except ValueError:
             raise DataError(
-                f"--population is neither a number nor a column: {asked!r}. There are only: "
+                f"--population {asked!r} is neither a number nor a column. Columns: "
                 f"{', '.join(free) or 'none'}."
             ) from None
     sizes = items.groupby(by, sort=False)[asked]
     if not pd.api.types.is_numeric_dtype(items[asked]) or sizes.nunique(dropna=False).max() > 1:
         raise DataError(
-            f"--population names column {asked!r}, which is no number or differs within a group. "
-            "It must say of each row how many items its topic has in all."
+            f"--population: column {asked!r} is not numeric or differs within a group. It must "
+            "hold the number of all items of the row's topic."
         )
     return sizes.first()
 
@@ -232,26 +241,53 @@ def _estimator(method, options):
     return getattr(groups, METHODS[method])(**settings)
 
 
+def _next(items, has_topics):
+    """Commands that make sense after the estimates."""
+    several = "model" in items and items["model"].nunique() > 1 and "item" in items
+    yield command_with("leaderboard") if several else None
+    yield command_with("report", html="report.html") if has_topics else None
+
+
 def _shown(frame, items, summary, direct, estimate):
     """The table for people; direct estimates once."""
     own = estimate is not direct
-    head = [f"{estimate.method}: {_size(frame, items, summary)}", tables.promise(estimate)]
-    notes = []
+    conclusion = [*_range_in_words(frame, summary, estimate)]
+    notes = [*_dependence(items, summary)]
     if own:
-        head += tables.outlying_in_words(frame)
-        head.append(tables.compared_with(direct))
-        notes += _width(estimate, direct)
-    if estimate.sample_size_ratio is not None:
-        notes.append(tables.worth(estimate))
-    nests = "" if frame[["model", "topic"]].isna().any(axis=None) else "topic"
-    promise = tables.method_and_promise(estimate)
+        if estimate.sample_size_ratio is not None:
+            conclusion.append(tables.sample_size_in_words(estimate))
+        conclusion += headline.outlying_in_headline(frame)
+        notes += [*_width(estimate, direct), f"{tables.compared_with(direct)}."]
+        notes += tables.outlying_in_words(frame)
+    about = {
+        "conclusion": conclusion,
+        "promise": tables.method_and_promise(estimate),
+        "notes": notes,
+        "nests": "" if frame[["model", "topic"]].isna().any(axis=None) else "topic",
+    }
     names = [*tables.DIRECT] if own else []
     names += [*tables.ESTIMATES, ("std.\nerror", "standard_error")]
-    return tables.group_table(frame, names, head=head, promise=promise, notes=notes, nests=nests)
+    return tables.group_table(frame, names, **about)
+
+
+def _range_in_words(frame, summary, estimate):
+    """The number of groups, and the groups with the highest and the lowest estimate."""
+    yield f"{_size(frame, summary)}."
+    known = frame[frame["value"].notna()]
+    if len(known) < 2:
+        return
+    form, level = score_form(frame["direct"]), f"{100 * estimate.confidence_level:g}%"
+    ends = []
+    for at in (known["value"].idxmax(), known["value"].idxmin()):
+        row = known.loc[at]
+        name = " on ".join(str(row[x]) for x in ("model", "topic") if row[x] is not None)
+        value, low, high = (number(row[x], form) for x in ("value", "low", "high"))
+        ends.append(f"{value} ({low} to {high}) for {name}")
+    yield f"The highest estimate ({level} interval) is {ends[0]}; the lowest is {ends[1]}."
 
 
 def _width(estimate, direct):
-    """How wide intervals are, where those to compare with have a width."""
+    """The width of the intervals relative to the direct ones, if these have a width."""
     import numpy as np
 
     from skbench.stats.intervals.moments import ROUNDING
@@ -260,31 +296,37 @@ def _width(estimate, direct):
     known = np.isfinite(ours + theirs)
     if theirs[known].sum() > ROUNDING * np.abs(direct.value[known]).sum():
         yield (
-            f"Intervals of {estimate.method} are on average "
+            "The intervals are on average "
             f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."
         )
 
 
-def _size(table, items, summary):
-    """How many groups and scores, and what ties the scores together."""
+def _size(table, summary):
+    """Numbers of groups and scores, as a sentence without its period."""
     import numpy as np
 
     kinds = [(table[name].nunique(), name) for name in ("model", "topic")]
     product = " x ".join(understanding.counted(*kind) for kind in kinds if kind[0])
-    parts = [f"{understanding.counted(len(table), 'group')} ({product})"]
-    if not np.isnan(summary.n).any():
-        least, most = summary.n.min(), summary.n.max()
-        per_group = f"{least:g}" if least == most else f"{least:g} to {most:g}"
-        parts.append(f"{summary.n.sum():.0f} scores, {per_group} per group")
-    if summary.outcome == "clustered":
-        parts.append("items in clusters")
+    groups = f"{understanding.counted(len(table), 'group')} ({product})"
+    verb = "was" if len(table) == 1 else "were"
+    if np.isnan(summary.n).any():
+        return f"{groups} {verb} estimated"
+    least, most = summary.n.min(), summary.n.max()
+    per_group = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+    return f"{groups} {verb} estimated from {summary.n.sum():.0f} scores, {per_group} per group"
+
+
+def _dependence(items, summary):
+    """How scores depend on each other, as a sentence."""
+    parts = ["items are in clusters"] if summary.outcome == "clustered" else []
     if summary.groups is not None:
         parts.append("models share items" if "item" in items else "models may share items")
-    return "; ".join(parts)
+    if parts:
+        yield f"Dependence of the scores: {', '.join(parts)}."
 
 
 def save_plot(path, summary, direct, estimate, score):
-    """Save a picture of estimates beside direct ones."""
+    """Save a figure of the estimates and the direct estimates."""
     from skbench.plot import ForestDisplay, ShrinkageDisplay
 
     if estimate is direct:

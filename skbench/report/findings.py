@@ -1,4 +1,4 @@
-"""What a report says, as numbers: everything that text, page and JSON show."""
+"""The numbers of a report, which text, page and JSON show."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ from skbench.report.terminal import one_line
 from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
 
-FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
-FEWEST_GROUPS = 4  # to borrow strength from; fewer keep their direct estimates
+FEW_ITEMS = 5  # below which a direct estimate is very imprecise
+FEWEST_GROUPS = 4  # that borrow strength; fewer keep their direct estimates
 N_DRAWS = 2000
-FEW_CLUSTERS = 10  # below which intervals rest on a handful of differences
+FEW_CLUSTERS = 10  # below which intervals are rough
 _PAIR_COLUMNS = (
     "model_a model_b verdict value low high standard_error p_value correlation n_items more_items"
 ).split()
@@ -32,14 +32,13 @@ _PAIR_COLUMNS = (
 
 @dataclass(frozen=True)
 class Findings:
-    """Estimates per group, ranking and pairs of models, and what to beware of.
+    """Estimates per group, the ranking, the pairs of models, and warnings.
 
-    `groups` are rows of `tables.group_rows`, with the probability of being a model's worst topic;
-    `extremes` are of models with enough topics, None where none has, `worst_chances` the same
-    probability by topics of the past, if there is one; `size` counts models, topics
-    and items (0 without a column of them), and scores; `doubts` are about what was read: units,
-    columns, names; `items` are the answers (model, topics, item, score), or None where nothing
-    identifies items.
+    `groups` are rows of `tables.group_rows` with the probability of being the model's worst topic.
+    `worst_chances` has the same probability by the topics of earlier models, if there are any.
+    `extremes` are those of models with enough topics, or None. `size` counts models, topics, items
+    (0 without a column) and scores. `doubts` concern units, columns and names in the files.
+    `items` are the answers (model, topics, item, score), or None without ids of items.
     """
 
     groups: pd.DataFrame
@@ -58,15 +57,15 @@ class Findings:
 
     @cached_property
     def models(self):
-        """One row per model, best first: score, interval, ranks, ties."""
+        """One row per model, best first: score, interval, ranks, letters."""
         return tables.model_rows(self.board)
 
     @cached_property
     def pairs(self):
-        """One row per pair of models, neighbours first, with a verdict and `more_items`.
+        """One row per pair of models, neighbors first, with a verdict and `more_items`.
 
-        These, beyond those there are, would show a true difference of the size observed with
-        power .8.
+        With so many more items, a true difference of the observed size is significant with
+        power 0.8.
         """
         if self.comparison is None:
             return pd.DataFrame(columns=_PAIR_COLUMNS)
@@ -80,13 +79,13 @@ class Findings:
 def find(
     read, by, known_range, confidence_level, missing, seed, past, features, equal_topics, cost=None
 ):
-    """What a report says of `ItemRows`, as `Findings`; `by` defines the groups.
+    """The `Findings` for `ItemRows`; `by` defines the groups.
 
-    `equal_topics`: topics count equally in the ranking, as in `skbench leaderboard --topics`.
+    With `equal_topics`, topics count equally in the ranking, as with `leaderboard --topics`.
     """
     items, cluster = read.items, reading.cluster_name(read)
-    # Without ids nothing is known to be shared: models then have items of their own.
-    # A table with a column per model is known to share its rows, numbered or not.
+    # Without ids, no shared items are known, so each model has its own items. Models in columns
+    # of one table share its rows.
     unrelated = "item" not in read.columns and not isinstance(read.columns["score"], list)
     topics = [name for name in by if name != "model"]
     columns = reading.columns_for(read, (equal_topics and topics) or None)
@@ -100,7 +99,7 @@ def find(
             features=features,
             bounds=known_range,
         )
-        reading.check_spread(summary)
+        reading.check_variance(summary)
         summary = reading.with_names(summary, by)
         direct, estimate, draws = _estimates(summary, seed, past, by, confidence_level)
         direct, estimate = (reading.within_scores(e, known_range) for e in (direct, estimate))
@@ -111,16 +110,16 @@ def find(
         if cost is not None:
             both = ranked(both_level(confidence_level))
             traded = _traded(read, columns, cost, both, confidence_level, unrelated)
-    told = [one_line(warning.message) for warning in caught]
+    raised = [one_line(warning.message) for warning in caught]
     units = units_in_doubt(items)
-    beware = [units, *_beware(summary, board, unrelated, past), *told]
+    found = [units, *_warnings(summary, board, unrelated, past), *raised]
     return Findings(
         groups=_group_rows(summary, direct, estimate, by, chances),
         worst_chances=chances,
         estimate=estimate,
         board=board,
         comparison=board.comparison,
-        warnings=tuple(dict.fromkeys(filter(None, beware))),
+        warnings=tuple(dict.fromkeys(filter(None, found))),
         size=_size(read, len(board), topics, unrelated),
         worth=None if past is None else pasts.worth(past, summary, estimate),
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
@@ -132,7 +131,7 @@ def find(
 
 
 def _size(read, n_models, topics, unrelated):
-    """Numbers of models, topics, items and scores; 0 where that is not known."""
+    """Numbers of models, topics, items and scores; 0 if unknown."""
     rows = CodedRows(as_frame(read.items), refuses_missing=False)
     return {
         "models": n_models,
@@ -143,14 +142,14 @@ def _size(read, n_models, topics, unrelated):
 
 
 def _chances(worst):
-    """One row per model and topic with its probability of being the worst; None for None."""
+    """One row per model and topic with the probability of being the worst, or None."""
     if worst is None:
         return None
     return tables.labeled_rows(worst.worst_probability.to_frame("worst_probability"))
 
 
 def _group_rows(summary, direct, estimate, by, chances):
-    """One row per group, with its probability of being the worst of its model."""
+    """One row per group, with the probability of being the worst of its model."""
     groups = tables.group_rows(summary, direct, estimate, by)
     if chances is None:
         return groups.assign(worst_probability=np.nan)
@@ -172,7 +171,7 @@ def _ranking(items, columns, known_range, missing, unrelated, past):
 
 
 def _traded(read, columns, cost, board, confidence_level, unrelated):
-    """The `Tradeoff` of a column of costs, and the scores of a board at the level of both."""
+    """The `Tradeoff` of scores and a column of costs."""
     names = {name: columns[name] for name in ("topic", "cluster")}
     by = columns["by"] or []
     costs = cost_table(read.items, cost, model="model", item="item", by=by, **names)
@@ -181,7 +180,7 @@ def _traded(read, columns, cost, board, confidence_level, unrelated):
 
 
 def _estimates(summary, seed, past, by, confidence_level):
-    """Direct estimates, those that borrow strength where there is some to borrow, and draws."""
+    """Direct estimates, estimates that borrow strength (if groups suffice), and draws."""
     direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
     if past is not None:
         return direct, past.estimate(summary.labels, by, confidence_level), past.draws()
@@ -192,7 +191,7 @@ def _estimates(summary, seed, past, by, confidence_level):
 
 
 def _extremes(draws, known_range, confidence_level):
-    """Worst and best topic of each model that has enough of them; None where none has."""
+    """Worst and best topic of each model with enough topics, or None."""
     if draws is None:
         return None
     values, (labels,) = draws.values, draws.labels
@@ -208,40 +207,38 @@ def _extremes(draws, known_range, confidence_level):
 
 
 def _described(board, past, known_range, unrelated):
-    """The leaderboard with its range, and with a method that says what was done."""
+    """The leaderboard cut to the range of the scores, with its method in words."""
     if past is not None:
         board = past.with_method(board)
     estimate = reading.within_scores(board.estimate, known_range)
-    if unrelated:  # none is known to be shared
+    if unrelated:
         method = estimate.method.replace(", least squares on shared items", "")
         estimate = replace(estimate, method=method)
     return replace(board, estimate=estimate)
 
 
-def _beware(summary, board, unrelated, past):
-    """What the sizes of groups should make the reader careful about."""
+def _warnings(summary, board, unrelated, past):
+    """Sentences on small groups, few clusters and unknown items."""
     others = "other groups" if past is None else "earlier models"
-    lean = f", and their estimates lean on the {others}"
+    borrowed = f" Their estimates rely on the {others}."
     if len(summary) < FEWEST_GROUPS and past is None:
-        lean = ""
+        borrowed = ""
         count = "is 1 group" if len(summary) == 1 else f"are {len(summary)} groups"
-        yield (
-            f"There {count}, too few to learn from one another: the estimates are the direct ones."
-        )
+        yield f"There {count}, too few to borrow strength, so the estimates are the direct ones."
     small = summary.n < FEW_ITEMS
     if small.any():
         yield (
-            f"{small.sum()} of {len(summary)} groups have fewer than {FEW_ITEMS} items: their own "
-            f"means say next to nothing{lean}."
+            f"{small.sum()} of {len(summary)} groups have fewer than {FEW_ITEMS} items, so their "
+            f"direct estimates are very imprecise.{borrowed}"
         )
     few = summary.n_independent < FEW_CLUSTERS
     if summary.outcome == "clustered" and few.any():
         yield (
-            f"{few.sum()} of {len(summary)} groups rest on fewer than {FEW_CLUSTERS} independent "
-            "clusters: their intervals are wide, and rough."
+            f"{few.sum()} of {len(summary)} groups have fewer than {FEW_CLUSTERS} independent "
+            "clusters, so their intervals are wide and rough."
         )
     if unrelated and len(board) > 1:
         yield (
-            "Whether the models answered the same items is not known: they are compared as if on "
-            "different ones, with the luck of the draw of items, which pairing would remove."
+            "The files have no ids of items, so the models are compared as if they answered "
+            "different items. Ids would allow paired comparisons with shorter intervals."
         )

@@ -1,4 +1,4 @@
-"""The forms in which commands print what they found: for people, for programs, for papers."""
+"""The output formats of commands: text, JSON, CSV, Markdown and LaTeX."""
 
 import csv
 import functools
@@ -13,11 +13,11 @@ from skbench.report.terminal import print_notes
 from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
-_FORMULA = ("=", "+", "-", "@")  # what a cell starts with that is run
+_FORMULA = ("=", "+", "-", "@")  # first characters of cells that a spreadsheet runs
 
 
 def format_options(command):
-    """Add --json, --csv, --markdown and --latex, of which one may be given, as `form`."""
+    """Add --json, --csv, --markdown and --latex, at most one of which is given as `form`."""
     return form_option(*_FORMS)(
         click.option(
             "--escape-formulas",
@@ -37,7 +37,7 @@ def form_option(*names):
             if len(asked) > 1:
                 raise click.UsageError(f"--{asked[0]} and --{asked[1]} exclude each other.")
             if escape_formulas and asked != ["csv"]:
-                raise click.UsageError("--escape-formulas goes with --csv.")
+                raise click.UsageError("--escape-formulas needs --csv.")
             return command(*args, form=asked[0] if asked else "text", **kwargs)
 
         for name in reversed(names):
@@ -63,14 +63,14 @@ def show(form, table, document, frame=None):
 
 
 def show_estimates(form, table, estimate, name, frame, **known):
-    """The same for rows with intervals, of which method and guarantee are told."""
+    """Print rows with intervals, their method and their guarantee."""
     about = {"method": estimate.method, "guarantee": estimate.guarantee}
     document = {"confidence_level": estimate.confidence_level, **about, **known, name: frame}
     show(form, table, document, frame.assign(**about))
 
 
 def print_json(document):
-    """Print what a command found as JSON: of the version, the command and its level, and this."""
+    """Print a document as JSON, with the version, the command and the confidence level."""
     context = click.get_current_context()
     head = {
         "skbench": __version__,
@@ -81,7 +81,7 @@ def print_json(document):
 
 
 def _plain(value):
-    """A value as JSON has it: tables as lists of objects, what is not known or finite as null."""
+    """A value for JSON: tables as lists of objects, unknown and infinite numbers as null."""
     if hasattr(value, "columns"):  # a table
         return [_plain(row) for row in value.astype(object).to_dict("records")]
     if isinstance(value, dict):
@@ -96,9 +96,9 @@ def _plain(value):
 
 
 def as_csv(frame, is_safe):
-    """A line for each row: lists in one cell, control characters shown.
+    """One line per row, with lists in one cell and control characters escaped.
 
-    If it is to be safe, formulas are text, and what a spreadsheet may split at is quoted.
+    With `is_safe`, formulas become text and all text is quoted.
     """
 
     def written(cell):
@@ -111,7 +111,7 @@ def as_csv(frame, is_safe):
 
 
 def quoted(frame):
-    """Rows as CSV with all text in quotes, which is read as it was, whatever it holds."""
+    """Rows as CSV with all text in quotes, so that it is read back unchanged."""
     return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from skbench._files import write_whole
+from skbench._notes import SUMMARY
 from skbench.report.formats import form_option, print_data, quoted, show
 from skbench.report.loaded_later import pasts, reading, tables
 from skbench.report.options import (
@@ -22,7 +23,7 @@ from skbench.report.options import (
 )
 from skbench.report.paths import Input, file_option
 from skbench.report.table import Table
-from skbench.report.terminal import DataError, in_one_line, say, working
+from skbench.report.terminal import DataError, in_one_line, note, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
 # The last column of a baseline that was stored here, by what its clusters are: a column or items.
@@ -163,7 +164,7 @@ def _one_model(file, name, by, roles):
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
     items = rows.items
-    reading.need_columns(items, "item", told=f"no column of {file!r}")
+    reading.need_columns(items, "item", where=f"No column of {file!r}")
     models = list(items["model"].unique())
     if name is None and len(models) > 1:
         raise DataError(
@@ -215,4 +216,4 @@ def _store(rows, by, path):
     if cluster == "item" and "repeat" not in key:
         stored["repeat"] = items.groupby(key).cumcount() + 1
     write_whole(path, quoted(stored.assign(**{_STORED[cluster]: 1})))
-    say(f"baseline: {path}")
+    note(f"baseline: {path}", SUMMARY)

@@ -15,7 +15,7 @@ from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
 from skbench.ppi.agreement import mean_estimator
 from skbench.report import tables
 from skbench.report.table import Column, Table
-from skbench.report.terminal import say
+from skbench.report.terminal import note
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
 
@@ -39,7 +39,7 @@ def known_bounds(data, given):
     bounds = bounds_of(labels, *scores) or bounds_of(labels)
     scale = scale_in_words(bounds)
     if scale is not None:
-        say(f"{scale.rstrip('.')} (--bounds)")
+        note(f"{scale.rstrip('.')} (--bounds)")
     return bounds
 
 

@@ -8,10 +8,11 @@ from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_named, require_columns
 from skbench._columns import with_winners
+from skbench._notes import LOST, SUMMARY
 from skbench.items.roles import find_roles
 from skbench.items.rows import joined
 from skbench.readers.loading import is_integer, load_table
-from skbench.report.terminal import DataError, say
+from skbench.report.terminal import DataError, note
 
 _WORDS = {
     **dict.fromkeys(("yes", "y", "true", "correct", "right", "pass", "passed", "accept"), 1.0),
@@ -57,7 +58,7 @@ def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None
     """
     by = by or []
     table = read_columns(file, [judge], human, [*by, cluster], labels, ids)
-    say_silent(table, judge, human)
+    note_missing_verdicts(table, judge, human)
     table = table[table[judge].notna()]
     if table[human].isna().all():
         raise DataError(
@@ -101,7 +102,7 @@ def verdicts_of(column, left_out_of=None):
     if np.isinf(scores).any():
         raise DataError(f"{column.name!r} has infinite scores: correct them, or leave them out.")
     if words.isin(_PAIRWISE).all():
-        say(f"{column.name}: who of two won, as 1 for model_a, -1 for model_b and 0 for a tie")
+        note(f"{column.name}: who of two won, as 1 for model_a, -1 for model_b and 0 for a tie")
     neither = words[np.isnan(scores) & words.notna()]
     if neither.empty:
         return scores, scores
@@ -111,9 +112,10 @@ def verdicts_of(column, left_out_of=None):
             f"give numbers, or at most {_MOST_WORDS} verdicts."
         )
     shown = ", ".join(map(repr, sorted(neither.unique())))
-    say(
+    note(
         f"{len(neither)} of {words.count()} verdicts are neither yes nor no ({shown}): left out of "
-        f"{left_out_of or f'what {column.name} says on average'}"
+        f"{left_out_of or f'what {column.name} says on average'}",
+        LOST,
     )
     return words.to_numpy(dtype=object), scores
 
@@ -143,7 +145,7 @@ def with_guessed_cluster(table, by):
         blank = table[[*columns, *topic]].isna().any(axis=None)
         if set(columns) & set(by) or blank or not table.duplicated([*by, *columns]).any():
             continue
-        say(f"cluster: column {columns[-1]!r} (--cluster), of which several answers were judged")
+        note(f"cluster: column {columns[-1]!r} (--cluster), of which several answers were judged")
         return table.assign(**{_GUESSED: _one_text(table, columns)}), _GUESSED
     return table, None
 
@@ -182,21 +184,21 @@ def one_row_per_answer(table, judge, attempt, given_once):
     place = said.groupby(answer).cumcount()
     wide = said.set_index([answer.loc[said.index], place])[judge].unstack()
     again = [f"{judge} ({i + 1})" for i in wide.columns[1:]]
-    say(f"repeats: up to {wide.shape[1]} verdicts on each of {len(wide)} answers, known by "
-        f"{', '.join(key)}")  # fmt: skip
-    for note in notes:
-        say(note)
+    most = f"repeats: up to {wide.shape[1]} verdicts on each of {len(wide)} answers"
+    note(f"{most}, known by {', '.join(key)}", SUMMARY)
+    for text in notes:
+        note(text)
     verdicts = wide.set_axis([judge, *again], axis=1)
     return table.groupby(answer).first().drop(columns=judge).join(verdicts), again
 
 
-def say_silent(table, judge, human):
+def note_missing_verdicts(table, judge, human):
     """Say how many rows have no verdict."""
     silent = table[judge].isna()
     if silent.any():
         with_label = 0 if human is None else int(table.loc[silent, human].notna().sum())
         lost = f", {with_label} of them with a human label" if with_label else ""
-        say(f"{int(silent.sum())} of {len(table)} rows have no {judge}: left out{lost}")
+        note(f"{int(silent.sum())} of {len(table)} rows have no {judge}: left out{lost}", LOST)
 
 
 def _load(file, wanted, texts):
@@ -219,9 +221,10 @@ def _with_labels(table, file, labels, ids, human):
             f"{there[0]!r} there and like {here[0]!r} here. Pass other columns with --id."
         )
     if n_found < len(given):
-        say(f"{len(given) - n_found} of {len(given)} labels have an id that is not in {file!r}")
+        unknown = f"{len(given) - n_found} of {len(given)} labels"
+        note(f"{unknown} have an id that is not in {file!r}", LOST)
     if human in table:
-        say(f"{human}: taken from {labels!r}, not from the column of that name in {file!r}")
+        note(f"{human}: taken from {labels!r}, not from the column of that name in {file!r}")
     return table.assign(**{human: given[human].set_axis(there).reindex(here).set_axis(table.index)})
 
 

@@ -1,27 +1,46 @@
-"""`skbench leaderboard`: models from best to worst, and how sure that order is."""
+"""`skbench leaderboard`: the models from best to worst, and which of them may be the best."""
 
+import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.loaded_later import pasts, rank_scores, reading, tables, understanding
+from skbench.report.loaded_later import (
+    headline,
+    pasts,
+    rank_scores,
+    reading,
+    tables,
+    understanding,
+)
 from skbench.report.options import Names, model_options, plot_option, population_option
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, in_one_line, save_picture, working
+from skbench.report.terminal import (
+    DataError,
+    command_with,
+    in_one_line,
+    save_picture,
+    working,
+)
 
-_MOST_LETTERS = 12  # groups of ties that letters keep readable
+_MOST_LETTERS = 12  # groups of models that letters keep readable
 
 
 @click.command()
 @click.argument("file", type=Input())
-@click.option("--topics", type=Names(), help="Topic column(s), whose means then count equally.")
-@model_options
-@click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
 @click.option(
-    "--n-runs", type=click.IntRange(2), help="With --half-width: runs behind each mean.  [10]"
+    "--topics", type=Names(), help="Topic column(s); the means of topics then count equally."
+)
+@model_options
+@click.option(
+    "--half-width", help="Column of half-widths (1.96 standard errors) of data set means."
+)
+@click.option(
+    "--n-runs", type=click.IntRange(2), help="With --half-width: number of runs of each mean.  [10]"
 )
 @population_option
 @plot_option
@@ -30,19 +49,19 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
     """Rank the models in FILE by their mean score.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
-    evaluation program. Tables have one row per model and item, or one row per item
-    and a column of scores per model. Columns are guessed by their usual names;
-    what was guessed is told on stderr, and the options below overrule it.
+    evaluation harness. A table has one row per model and item, or one row per item
+    and one column of scores per model. Columns are recognized by their usual names.
+    Notes on stderr list the columns in use; the options below choose others.
 
-    Every model gets an interval for its score and a set of ranks it may have. Ranks
-    and letters follow from the comparisons of all pairs at once (skbench compare), item
-    by item; where models did not answer the same items, scores are least squares on
-    the items they share. With --past or --bank scores are of all items that earlier
-    models answered.
+    Every model gets an interval for its score and the set of ranks that it may have.
+    Rank sets and letters follow from paired comparisons of all pairs of models
+    (skbench compare). If models answered different items, their scores are least
+    squares estimates from the shared items. With --past or --bank the scores are for
+    all items that earlier models answered.
 
-    Results of EuroEval, and tables of data sets with --half-width (columns model,
-    dataset, task, maybe language, mean), are ranked by the mean rank score, with
-    the ranks that bootstrap scores leave open.
+    Results of EuroEval are ranked by the mean rank score, with rank sets from the
+    bootstrap scores. So are tables of data sets with --half-width (columns model,
+    dataset, task, optionally language, mean).
     """
     past, bank, plot, form = (options.pop(name) for name in ("past", "bank", "plot", "form"))
     asked = options.pop("population")
@@ -52,7 +71,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         "--population": asked,
     }  # fmt: skip
     if n_runs is not None and half_width is None:
-        raise click.UsageError("--n-runs goes with --half-width.")
+        raise click.UsageError("--n-runs needs --half-width.")
     with in_one_line():
         if half_width is not None:
             _refuse_options(of_items)
@@ -69,7 +88,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             settings = confidence_level, missing, known_range, population
             board, items, columns = _ranked(rows.items, columns, learned, *settings)
         board = replace(board, estimate=reading.within_scores(board.estimate, known_range))
-        reading.say_if_beyond(board.estimate, rows.items, known_range)
+        reading.note_if_beyond(board.estimate, rows.items, known_range)
         frame = tables.model_rows(board)
         known = {
             "score": reading.score_name(rows),
@@ -78,23 +97,27 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             "remarks": board.remarks,
         }
         table = board_table(board, frame, _size(items, columns))
+        table = table._replace(
+            conclusion=headline.ranking_in_words(board, frame),
+            next_commands=_next(known["may_be_best"]),
+        )
         if plot is not None:
             save_picture(ranking_picture(board, reading.score_name(rows)), plot)
         show_estimates(form, table, board.estimate, "models", frame, **known)
 
 
 def _refuse_options(options):
-    """Refuse what speaks of items, which leaderboards of data sets do not have."""
+    """Refuse options on items, because leaderboards of data sets have none."""
     given = next((name for name, value in options.items() if value), None)
     if given:
         raise DataError(
-            f"{given} speaks of items or topics, and FILE scores of whole data sets, ranked by "
-            "the mean rank score. Leave it out."
+            f"{given} needs items or topics, but FILE has scores of whole data sets. Run the "
+            f"command without {given}."
         )
 
 
 def _ranked(items, columns, learned, confidence_level, missing, known_range, population):
-    """The leaderboard, and the rows and columns that it is of."""
+    """The leaderboard, and the rows and columns that it ranks."""
     from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
 
     if learned is None:
@@ -103,6 +126,15 @@ def _ranked(items, columns, learned, confidence_level, missing, known_range, pop
     columns = {"by": ["topic"] if columns["by"] else None, "topic": ["topic"], "cluster": None}
     board = leaderboard_by_posterior(learned.posterior(columns["by"]), confidence_level)
     return learned.with_method(board), learned.items, columns
+
+
+def _next(best):
+    """Commands that make sense after a ranking."""
+    report = command_with("report", html="report.html")
+    compared = command_with("compare")
+    if len(best) < 2 or best[0].startswith("-") or Path(best[0]).exists():
+        return [compared, report]
+    return [f"{compared} {shlex.join(best[:2])}", report]
 
 
 def board_table(board, frame, size):
@@ -120,28 +152,27 @@ def board_table(board, frame, size):
     if frame["n"].nunique() > 1:
         shown.append(Column("n", frame["n"], "d", narrow=False))
     n_groups = len(set().union(*frame["ties"]))
-    ties = "Models that share a letter cannot be told apart."
+    ties = ["Models that share a letter are not significantly different."]
     if not n_groups:
-        ties = "Too many groups of models cannot be told apart for letters."
+        ties = []
     elif n_groups <= _MOST_LETTERS:
         letters = ["".join(names) for names in frame["ties"]]
         shown.append(Column("ties", letters, narrow=False))
     else:
-        ties = (
-            f"{n_groups} groups of models cannot be told apart, too many for a column of letters: "
-            "--csv and --json have it."
-        )
-    e = board.estimate
-    head = [
-        f"{understanding.counted(len(board), 'model')} on {size}: {e.method}",
-        f"score: {tables.promise(e)}",
-        f"ranks: {100 * e.confidence_level:g}%, all models at once: every model's rank is in its "
-        "set",
+        ties = [
+            f"{n_groups} letters would mark the models that are not significantly different. --csv "
+            "and --json have them."
+        ]
+    level = f"{100 * board.estimate.confidence_level:g}%"
+    several = len(board) > 1
+    sets = f'Column "set": the ranks that a model may have, {level} for all models together.'
+    notes = [
+        f"{understanding.counted(len(board), 'model')} on {size}.",
+        *([sets, *ties] if several else []),
+        *board.remarks,
     ]
-    names = [str(name) for name in board.rank_sets.best()]
-    best = f"{len(names)} models may be the best: {', '.join(names)}."
-    notes = [best if len(names) > 1 else f"The best: {names[0]}.", ties, *board.remarks]
-    return Table(shown, head, tables.method_and_promise(e), notes)
+    promise = tables.method_and_promise(board.estimate)
+    return Table(shown, promise=promise, notes=notes)
 
 
 def _size(items, columns):
@@ -159,7 +190,7 @@ def _n_topics(items, columns):
 
 
 def ranking_picture(board, score):
-    """A forest plot of the models, with the ranks each may have."""
+    """A forest plot of the models, with the ranks that each may have."""
     import pandas as pd
 
     from skbench.plot import ForestDisplay
@@ -167,6 +198,6 @@ def ranking_picture(board, score):
     names = [f"{row.Index}  [{tables.rank_range(row)}]" for row in board.to_frame().itertuples()]
     estimate = replace(board.estimate, labels=pd.Index(names))
     display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(board))
-    display.plot(xlabel=f"{score}; in brackets the ranks a model may have")
+    display.plot(xlabel=f"{score} (in brackets: ranks that a model may have)")
     display.ax_.xaxis.label.set_parse_math(False)
     return display.figure_

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, plain
+from skbench._notes import LOST
 from skbench._numbers import number
 from skbench._undecided import Undecided
 from skbench.comparison import extremes
@@ -15,7 +16,7 @@ from skbench.items.roles import find_roles, may_be
 from skbench.readers.loading import load_table
 from skbench.report import reading, tables
 from skbench.report.labeled_rows import as_event, as_one_word
-from skbench.report.terminal import DataError, say
+from skbench.report.terminal import DataError, note
 from skbench.stats.intervals.classification import equality_p_value
 from skbench.summaries import group_metrics
 
@@ -27,8 +28,8 @@ def compared(file, metrics, columns, positive, level, seed):
     """`Compared` groups for each metric and grouping; `columns` of truth, prediction, groupings."""
     *labels, groupings = columns
     table, notes = load_table(file, lambda names: [name for by in groupings for name in by])
-    for note in notes:
-        say(note)
+    for text in notes:
+        note(text)
     found = []
     for by in groupings or [None]:
         summaries = {one: _summary(table, one, (*labels, by), positive) for one in metrics}
@@ -42,7 +43,7 @@ def _summary(table, metric, columns, positive):
     rows = table.dropna(subset=[truth, prediction, *by])
     if len(rows) < len(table):
         n, names = len(table) - len(rows), listed([truth, prediction, *by])
-        say(f"{n} of {len(table)} rows have a blank in {names}: left out")
+        note(f"{n} of {len(table)} rows have a blank in {names}: left out", LOST)
     y_true, y_pred = rows[truth], rows[prediction]
     if metric == "auc" and (odd := pd.to_numeric(y_pred, errors="coerce").isna()).any():
         at = odd.idxmax()
@@ -60,8 +61,8 @@ def _roles(table, metric, truth, prediction, by):
     predicted = "probability" if metric == "auc" else "prediction"
     named = {"label": truth, predicted: prediction, "group": by}
     roles, notes = find_roles(table.columns, named, guess=("label", predicted))
-    for note in notes:
-        say(note)
+    for text in notes:
+        note(text)
     for role in named:
         if role not in roles:
             taken = [name for names in roles.values() for name in names]

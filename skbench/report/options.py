@@ -26,23 +26,26 @@ class Names(click.ParamType):
 
 
 def choice_option(name, help_text, *choices):
-    """An option with these choices, of which the first is the default."""
+    """An option with these choices; the first is the default."""
     kind = click.Choice(choices)
     return click.option(name, type=kind, default=choices[0], show_default=True, help=help_text)
 
 
 def number_option(name, help_text, kind=None, default=None):
-    """An option that takes a number, a whole one above 0 unless told otherwise."""
+    """An option for a number, by default a positive integer."""
     kind = kind or click.IntRange(1)
     return click.option(name, type=kind, default=default, show_default=True, help=help_text)
 
 
 class Percent(float):
-    """A share that was written in percent, such as 3%."""
+    """A share written in percent, such as 3%."""
+
+    def __str__(self):
+        return f"{100 * self:g}%"
 
 
 class Share(click.ParamType):
-    """A number between low and high, and neither of them unless told so, or a share in percent."""
+    """A number, or a share in percent, strictly between low and high unless closed."""
 
     name = "number"
 
@@ -50,12 +53,12 @@ class Share(click.ParamType):
         self.low, self.high, self.closed = low, high, closed
 
     def convert(self, value, param, ctx):
-        """3% is 0.03, and 70 is a slip where 70% is meant."""
+        """The number, where 3% is 0.03."""
         text = str(value).strip()
         try:
             share = Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
         except ValueError:
-            self.fail(f"{value!r} is no number. Write 0.03 or 3%.", param, ctx)
+            self.fail(f"{value!r} is not a number. Write 0.03 or 3%.", param, ctx)
         is_end = self.closed and share in (self.low, self.high)
         if not math.isfinite(share) or not (self.low < share < self.high or is_end):
             needed = "a finite number"
@@ -71,17 +74,16 @@ class Share(click.ParamType):
 
 
 def in_unit(share, known_range, option, is_score=False):
-    """A difference of scores, or a score, in their unit, which is refused where none can be so.
+    """A score or a difference in the unit of the scores; impossible values are refused.
 
-    One in percent, of scores from 0 to 100, is in points; where scores may have other ends, or
-    none are known, what it is a share of is in doubt.
+    A percentage of scores from 0 to 100 is in points. With other or unknown ranges it is refused.
     """
     value, of_percent = share, known_range == (0.0, 100.0)
     if isinstance(share, Percent):
         if not of_percent and known_range != (0.0, 1.0):
             raise DataError(
-                f"{option} {100 * share:g}%: scores are not known to run from 0 to 1, or from 0 to "
-                f"100. Write {option} in their unit, such as {100 * share:g} points of 100."
+                f"{option} {100 * share:g}%: The scores are not known to range from 0 to 1 or from "
+                f"0 to 100. Write {option} in the unit of the scores."
             )
         value = 100 * share if of_percent else share
     if value is None or known_range is None:
@@ -89,7 +91,8 @@ def in_unit(share, known_range, option, is_score=False):
     low, high = known_range
     if not (low <= value <= high if is_score else abs(value) <= high - low):
         raise DataError(
-            f"{option} {value:g}: scores are from {low:g} to {high:g}. Give {option} in their unit."
+            f"{option} {value:g}: The scores range from {low:g} to {high:g}. Write {option} in "
+            "their unit."
         )
     return value
 
@@ -99,26 +102,28 @@ _READING = (
     click.option(
         "--models",
         type=Names(),
-        help="Score columns of a wide file, one per model; m* stands for all that begin with m.",
+        help="Score columns of a wide file, one per model; m* matches all that begin with m.",
     ),
-    click.option("--score", help="Score column; high is good."),
-    click.option("--item", help="Column that names the item (question)."),
+    click.option("--score", help="Score column; higher is better."),
+    click.option("--item", help="Column of item ids (questions)."),
     click.option(
         "--cluster",
-        help="Column of clusters: items in one are not independent. The item column itself "
-        "if items were answered several times.",
+        help="Column of clusters of dependent items; the item column if items were answered "
+        "several times.",
     ),
     click.option(
         "--rename",
         multiple=True,
         metavar="OLD=NEW",
-        help="Another name for a model; may be given several times.",
+        help="New name of a model; may be given several times.",
     ),
     click.option(
-        "--format", help="Format of the files, such as table or inspect; else their contents tell."
+        "--format", help="Format of the files, such as table or inspect.  [default: detected]"
     ),
-    click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
-    click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
+    click.option("--filter", help="Filter of the answers to use (lm-evaluation-harness)."),
+    click.option(
+        "--skip-bad-lines", is_flag=True, help="Skip unreadable lines and report their number."
+    ),
 )
 level_option = number_option("--confidence-level", None, Share(0, 1), 0.95)
 bounds_option = click.option(
@@ -126,7 +131,7 @@ bounds_option = click.option(
     type=Share(),
     nargs=2,
     metavar="LOW HIGH",
-    help="Lowest and highest possible score: estimates and intervals are cut to that range.",
+    help="Lowest and highest possible score; estimates and intervals are cut to this range.",
 )
 
 
@@ -152,8 +157,8 @@ class Sizes(click.ParamType):
         topic, equals, number = value.rpartition("=")
         if not number.isdecimal() or not 0 < float(number) <= _MOST_ITEMS:
             self.fail(
-                f"{value!r:.60} is no number of items: pass N, or TOPIC=N for each topic, at most "
-                f"{_MOST_ITEMS:g}."
+                f"{value!r:.60} is not a number of items. Pass N, or TOPIC=N for each topic, at "
+                f"most {_MOST_ITEMS:g}."
             )
         return Size(topic if equals else None, int(float(number)))
 
@@ -163,18 +168,18 @@ population_option = click.option(
     type=Sizes(),
     multiple=True,
     metavar="N",
-    help="Number of items of the benchmark, of which FILE has some; TOPIC=N for each topic.",
+    help="Number of all items of the benchmark, if FILE has a sample; TOPIC=N for each topic.",
 )
 features_option = click.option(
-    "--features", type=Input(), help="Columns to predict from (a,b,c), or a file with such columns."
+    "--features", type=Input(), help="Feature columns (a,b,c), or a file with feature columns."
 )
 SEEDS = click.IntRange(0, 2**63 - 1)
 seed_option = number_option("--seed", None, SEEDS, 0)
 _PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
-plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).", suffixes=_PICTURES)
+plot_option = file_option("--plot", "Save a figure (.png, .pdf, .svg).", suffixes=_PICTURES)
 missing_option = choice_option(
     "--missing",
-    "What an item is that a model did not answer: not asked, wrong, or an error.",
+    "Missing answers: skipped, counted as wrong, or refused as an error.",
     "drop",
     "wrong",
     "refuse",
@@ -185,11 +190,14 @@ _PAST = (
         type=Input(),
         multiple=True,
         metavar="PATH",
-        help="Results of earlier models on the benchmark's items: a file or folder in any format "
-        "that is read; may be given several times.",
+        help="Results of earlier models on the items: a file or folder in any supported format; "
+        "may be given several times.",
     ),
     click.option(
-        "--bank", type=Input(), metavar="FILE", help="In place of --past: what ItemBank.save wrote."
+        "--bank",
+        type=Input(),
+        metavar="FILE",
+        help="File of an item bank, instead of --past.",
     ),
 )
 
@@ -220,7 +228,7 @@ class Rows(click.ParamType):
         if value == "all":
             return None
         if not str(value).isdigit():
-            self.fail(f"{value!r} is no number of rows. Write a whole number, or all.", param, ctx)
+            self.fail(f"{value!r} is not a number of rows. Write an integer or all.", param, ctx)
         return int(value)
 
 
@@ -241,7 +249,7 @@ COMMON = (
         type=Rows(),
         default="20",
         show_default=True,
-        help="Rows of a table to print; files have all.",
+        help="Rows of a table to print; other formats have all rows.",
     ),
     _common(
         *("-q", "--quiet"),
@@ -253,6 +261,6 @@ COMMON = (
         *("-v", "--verbose"),
         keep=lambda meta, all: meta.setdefault(MOST_NOTES, math.inf if all else _MOST_NOTES),
         is_flag=True,
-        help=f"Print all notes, not the {_MOST_NOTES} most important lines of them.",
+        help=f"Print all notes, not only the {_MOST_NOTES} most important lines.",
     ),
 )

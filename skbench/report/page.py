@@ -1,4 +1,4 @@
-"""A report as one self-contained web page, and beside it the tables that the page cannot hold."""
+"""A report as one self-contained web page, with tables that do not fit in files beside it."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 
 from skbench import __version__
 from skbench._files import write_whole
+from skbench._notes import SUMMARY
 from skbench._numbers import number, score_form, visible
 from skbench.containers import LISTED
 from skbench.report import items_page, tables
@@ -15,13 +16,13 @@ from skbench.report.headline import facts, headline
 from skbench.report.paths import check_beside
 from skbench.report.sections import GROUP_COLUMNS, ranking, score_and_cost, worst_sentences
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import DataError, say
+from skbench.report.terminal import DataError, note
 
 SHADES = 9  # of the heat map; the template has their colors
 MOST_BYTES = 5_000_000  # of a page
 _MOST_BYTES_WITHOUT_ITEMS = 3_000_000
 _MOST_ROWS = 5_000, 2_500, 1_000, 200  # groups and pairs: the first number that fits
-_MOST_ITEMS = 1e15  # beyond which no number of items is told
+_MOST_ITEMS = 1e15  # beyond which a number of items is not shown
 _SIGNS = {"better": "+", "worse": "−", "tied": "=", "unknown": "?"}
 _TURNED = {"better": "worse", "worse": "better"}
 _NAMES, _ESTIMATES = ("model", "topic"), ("score", "estimate", "difference")  # headings
@@ -30,22 +31,24 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write(path, findings, about, verdicts):
-    """Write the page, whole or not at all, and beside it each table that it cannot hold."""
+    """Write the page, and beside it each table that does not fit."""
     real = Path(os.path.realpath(path))
     text, left_out = rendered(findings, about, verdicts, real.stem)
     if left_out and os.path.exists(path) and not real.is_file():
-        raise DataError(f"The page cannot hold all {' and '.join(left_out)}: name a regular file.")
+        raise DataError(
+            f"All {' and '.join(left_out)} do not fit on the page. Name a regular file."
+        )
     for name in left_out:
         check_beside(real.with_name(_beside(real.stem, name)))
     for name, table in left_out.items():
         beside = _beside(real.stem, name)
         write_whole(real.with_name(beside), as_csv(table, is_safe=True))
-        say(f"all {name}, more than the page can hold: {beside}")
+        note(f"all {name} (too many for the page): {beside}", SUMMARY)
     write_whole(path, text)
 
 
 def rendered(findings, about, verdicts, stem):
-    """The page as text, and the tables that it does not hold in full, by name."""
+    """The page as text, and the tables that it does not hold completely, by name."""
     pairs, scores = findings.pairs, items_page.score_table(findings)
     template = _template(score_form(findings.groups["direct"]))
     for most in _MOST_ROWS:
@@ -75,7 +78,7 @@ def _beside(stem, name):
 
 
 def _parts(findings, all_pairs, most):
-    """What the template shows, with at most so many groups and pairs."""
+    """The variables of the template, with at most `most` groups and pairs."""
     form = score_form(findings.groups["direct"])
     models, groups = findings.models, findings.groups.head(most)
     names = list(models["model"])
@@ -111,7 +114,7 @@ def _parts(findings, all_pairs, most):
         "in_matrix": in_matrix,
         "matrix": _matrix(in_matrix, all_pairs),
         "worst": [] if findings.extremes is None else [*worst_sentences(findings)],
-        "unlike": tables.outlying_in_words(findings.groups),
+        "outliers": tables.outlying_in_words(findings.groups),
         "version": __version__,
     }
 
@@ -139,9 +142,9 @@ def _template(form):
 
 
 def _with_classes(table):
-    """The columns, each with its texts, and with classes that say how they are set and pinned.
+    """The columns with their texts and CSS classes.
 
-    Where a window is narrow, names stay at its left and estimates at its right.
+    In a narrow window, names stay at the left and estimates at the right.
     """
     places = iter(("name", "name second"))
     for column in table.columns:
@@ -152,15 +155,15 @@ def _with_classes(table):
 
 
 def _numbers(table):
-    """The numbers of each column as they are, None for a column of text."""
+    """The numbers of each column, None for a column of text."""
     return [
         None if column.form is None else items_page.plain(column.cells) for column in table.columns
     ]
 
 
 def _pair_table(pairs, form):
-    """The pairs with their verdicts, p-values, and the items that would decide."""
-    words = {"tied": "tied with", "unknown": "not known against"}
+    """The pairs with their verdicts, p-values, and the items that would distinguish them."""
+    words = {"tied": "tied with", "unknown": "unknown against"}
     more = [pair.more_items if pair.verdict == "tied" else None for pair in pairs]
     out_of_reach = [np.nan if n is not None and n > _MOST_ITEMS else n for n in more]
     return Table(
@@ -178,20 +181,20 @@ def _pair_table(pairs, form):
 
 
 def _short(value, form):
-    """A score that fits a cell: one digit less, and no 0 before the point."""
+    """A score that fits a cell, with one digit less and no leading 0."""
     text = number(value, f"z.{max(0, int(form[2:-1]) - 1)}f")
     return text[1:] if text.startswith("0.") else text
 
 
 def _ends(table, columns):
-    """Least and greatest of the numbers that share an axis."""
+    """The ends of a common axis of these columns."""
     values = table[list(columns)].to_numpy(dtype=float)
     values = values[np.isfinite(values)]
     return (values.min(), values.max()) if values.size else (0.0, 1.0)
 
 
 def _placed(table, ends, columns):
-    """With the positions of these columns, in percent of the axis that all rows share."""
+    """The table with positions of these columns, in percent of the common axis."""
     span = (ends[1] - ends[0]) or 1.0
     places = {f"{name}_at": 100 * (table[name] - ends[0]) / span for name in columns}
     known = np.isfinite(table[["low", "high", "value"]]).all(axis=1)
@@ -199,7 +202,7 @@ def _placed(table, ends, columns):
 
 
 def _ticks(low, high):
-    """Round numbers on an axis, at most six, and where they stand in percent."""
+    """At most six round numbers on an axis, with their positions in percent."""
     rough = (high - low) / 5 or 1.0
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(nice for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
@@ -208,26 +211,28 @@ def _ticks(low, high):
 
 
 def _heat(groups, models, topics):
-    """For each topic the estimate, its shade, and whether it is odd; None where there is none."""
+    """For each topic and model the estimate, its shade, and whether it is outlying, or None."""
     if not topics:
         return []
     estimate = groups.pivot(index="topic", columns="model", values="value")
-    odd = groups.pivot(index="topic", columns="model", values="outlier_probability") > LISTED
-    estimate, odd = (x.reindex(index=topics, columns=models).to_numpy() for x in (estimate, odd))
+    outlying = groups.pivot(index="topic", columns="model", values="outlier_probability") > LISTED
+    estimate, outlying = (
+        x.reindex(index=topics, columns=models).to_numpy() for x in (estimate, outlying)
+    )
     low, high = _ends(groups, ("value",))
     shade = np.floor(SHADES * (estimate - low) / ((high - low) or 1.0))
     shade = np.clip(np.nan_to_num(shade), 0, SHADES - 1).astype(int)
     return [
         [
-            None if np.isnan(value) else (value, int(k), bool(is_odd))
-            for value, k, is_odd in zip(*row, strict=True)
+            None if np.isnan(value) else (value, int(k), bool(is_outlying))
+            for value, k, is_outlying in zip(*row, strict=True)
         ]
-        for row in zip(estimate, shade, odd, strict=True)
+        for row in zip(estimate, shade, outlying, strict=True)
     ]
 
 
 def _matrix(models, pairs):
-    """What the model of the row is against that of the column: a verdict and its sign."""
+    """The verdict of the row's model against the column's model, with its sign."""
     cells = {}
     for pair in pairs.itertuples():
         verdict = pair.verdict

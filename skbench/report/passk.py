@@ -2,12 +2,13 @@
 
 import click
 
+from skbench._notes import LOST
 from skbench.report.formats import format_options, show
 from skbench.report.loaded_later import reading, tables
 from skbench.report.options import Names, level_option, number_option, reading_options
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, command_with, in_one_line, say
+from skbench.report.terminal import DataError, command_with, in_one_line, note
 
 _FLAKY_SHOWN = 10
 
@@ -85,7 +86,7 @@ def _with_enough(rows, topics, k, drop_short):
         )
     if short.all():
         raise DataError(f"no item has {k} answers of a model: take fewer (-k).")
-    say(f"{what} have fewer than {k} answers: left out")
+    note(f"{what} have fewer than {k} answers: left out", LOST)
     return rows[~short].reset_index(drop=True)
 
 
@@ -111,7 +112,7 @@ def _read(file, by, roles, counts):
         for score in (names if counted else [roles["score"]])
     )
     for line in [*rows.notes, *([] if counted else in_lines(understood(rows)))]:
-        say(line)
+        note(line)
     items = reading.named_after(rows, file).items
     reading.need_columns(items, "item")
     if counted:

@@ -1,4 +1,4 @@
-"""Earlier models as commands take them: --past and --bank, and what they were worth."""
+"""Earlier models for commands (--past and --bank), and their gain in precision."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,19 +9,21 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import as_text, listed, plain
+from skbench._notes import LOST
 from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
 from skbench.containers import Draws
 from skbench.items.rows import joined
 from skbench.report import reading
-from skbench.report.terminal import DataError, one_line, say
+from skbench.report.terminal import DataError, note, one_line
 from skbench.report.understanding import counted
 
+_MOST_ITEMS = 1_000_000  # beyond which a number of items is not shown
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
 
 
 class Past(NamedTuple):
-    """The new models fitted with the earlier ones, and their rows, labels as in the bank."""
+    """The new models fitted with the earlier models, and their rows with labels of the bank."""
 
     fitted: object
     items: pd.DataFrame
@@ -32,7 +34,7 @@ class Past(NamedTuple):
         return len(self.fitted.bank.models_)
 
     def estimate(self, labels, by, confidence_level):
-        """Means over all items of the bank, of these groups; nan where it has no item."""
+        """Means of these groups over all items of the bank; nan if it has no item."""
         topics = [name for name in by if name != "model"]
         frame = pd.DataFrame(list(labels), columns=by)
         wanted = frame.drop(columns=topics)
@@ -50,13 +52,13 @@ class Past(NamedTuple):
         return f"{name} {counted(self.n_models, 'earlier model')}"
 
     def draws(self):
-        """Joint draws of the means over all items, by model and topic on one axis."""
+        """Joint draws of the means over all items, with models and topics on one axis."""
         drawn = self.fitted.sample()
         labels = pd.MultiIndex.from_product(drawn.labels)
         return Draws(drawn.values.reshape(len(drawn.values), -1), labels, drawn.kind)
 
     def posterior(self, by):
-        """Joint draws of the models' scores on all items, by topic if `by` says so."""
+        """Joint draws of the models' scores on all items, by topic if `by` is given."""
         from skbench.comparison.posterior import posterior_of
 
         bank = self.fitted.bank
@@ -65,7 +67,7 @@ class Past(NamedTuple):
         return posterior_of(draws, self.items, names, bank.items_["topic"].value_counts())
 
     def with_method(self, result):
-        """A ranking or comparison that says how many earlier models there are."""
+        """A ranking or comparison whose method includes the number of earlier models."""
         estimate = result.estimate
         return replace(
             result, estimate=replace(estimate, method=self.method(f"{estimate.method},"))
@@ -73,7 +75,7 @@ class Past(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What the past was worth: n_models earlier models, n items per group as good as n_as_good."""
+    """Gain from n_models earlier models: n items per group are as good as n_as_good."""
 
     n_models: int
     n: float
@@ -81,19 +83,20 @@ class Worth(NamedTuple):
 
     @property
     def sentence(self):
-        """In words."""
+        """The gain in words."""
         if not np.isfinite(self.n_as_good):
-            return "What the earlier models are worth is unknown."
+            return "The gain from the earlier models is unknown."
+        known = self.n_as_good < _MOST_ITEMS
+        as_good = f"{self.n_as_good:.0f}" if known else f"more than {_MOST_ITEMS:,}"
         return (
             f"With {counted(self.n_models, 'earlier model')}, {self.n:g} items per group are as "
-            f"good as {self.n_as_good:.0f}: median over groups of their number times the sampling "
-            "variance of the direct estimate, divided by the posterior variance; right if the "
-            "model is."
+            f"precise as {as_good} items without them, if the model is right (median "
+            "over groups of n times sampling variance / posterior variance)."
         )
 
 
 def worth(past, summary, estimate):
-    """How many items per group would tell as much without a past, as `Worth`."""
+    """The number of items per group with the same precision without earlier models."""
     with np.errstate(divide="ignore", invalid="ignore"):
         as_good = np.asarray(summary.n * summary.sigma2) / estimate.standard_error**2
     sizes = pd.DataFrame({"n": np.asarray(summary.n, dtype=float), "as_good": as_good})
@@ -102,32 +105,32 @@ def worth(past, summary, estimate):
 
 
 def check_past(paths, file, missing="drop"):
-    """Whether there is a past; refuses what --past or --bank cannot go with."""
+    """Whether earlier models are given; refuses options that do not go with them."""
     if paths and file is not None:
         raise click.UsageError("--past and --bank exclude each other.")
     given = bool(paths) or file is not None
     if given and missing == "wrong":
-        raise click.UsageError("--missing wrong has no meaning with --past or --bank.")
+        raise click.UsageError("--missing wrong does not go with --past or --bank.")
     return given
 
 
 def read_bank(paths, file, by=None, roles=None, new=(), rows=None):
-    """The bank of the earlier models, of results or as saved: all but the new ones of `rows`."""
+    """The bank of the earlier models, from results or a file, without the new models."""
     from skbench.bank import ItemBank
 
     if file is not None:
         if not Path(file).is_file():
-            raise DataError(f"--bank: there is no file {file!r}.")
+            raise DataError(f"--bank: There is no file {file!r}.")
         try:
             bank = ItemBank.load(file)
         except ValueError as error:
-            text = f"--bank: {error} Results of earlier models are read by --past."
+            text = f"--bank: {error} For results of earlier models, use --past."
             raise DataError(one_line(text)) from error
         same = _named(bank.models_, new, "--bank")
         return bank.without(same) if same else bank
     known = _READING if rows is not None else (*_READING, "models")
     roles = {name: value for name, value in (roles or {}).items() if name in known}
-    # Each path by itself: one may have a column per model and another a row per answer.
+    # Each path separately, because layouts may differ.
     parts = [_read_past(path, by, roles, rows, name_it=len(paths) > 1) for path in paths]
     past = pd.concat(parts, ignore_index=True)
     keys = [name for name in ("model", "topic", "item") if name in past]
@@ -135,8 +138,8 @@ def read_bank(paths, file, by=None, roles=None, new=(), rows=None):
     if twice.any():
         row = past[keys].iloc[int(np.argmax(past.duplicated(keys)))]
         raise DataError(
-            f"--past: model {row['model']!r} has item {str(row['item'])!r} in more than one path. "
-            "Leave out what is there twice."
+            f"--past: Model {row['model']!r} has item {str(row['item'])!r} in more than one path. "
+            "Remove the duplicates."
         )
     return ItemBank(exclude=_named(past["model"].unique(), new, "--past")).fit(past)
 
@@ -150,24 +153,24 @@ def _read_past(path, by, roles, new_rows, name_it):
         if isinstance(error, Undecided) and new_rows is None:
             raise Undecided(f"--past: {text}", error.choices) from error
         if isinstance(error, Undecided):
-            # Commands are not offered: their options would be for the new results, too.
-            text = f"{text} Or write the past as one row per model and item, with its score."
+            # No commands are offered, because their options would apply to the new results, too.
+            text = f"{text} Or write one row per model and item, with a column of scores."
         raise DataError(one_line(f"--past: {text}")) from error
-    for note in rows.notes:
-        say(f"past: {note}")
+    for text in rows.notes:
+        note(f"past: {text}", getattr(text, "importance", None))
     if rows.groups is not None:
-        raise DataError("--past: results of groups say nothing of single items.")
+        raise DataError("--past needs scores of items, but the file has results of groups.")
     if new_rows is not None:
         reading.check_alike(new_rows, rows)
     past = rows.items
     if name_it and "model" not in past:
         past = past.assign(model=reading.readable(path).stem)
-    reading.need_columns(past, "model", "item", told="--past: no column")
+    reading.need_columns(past, "model", "item", where="--past: No column")
     return as_banks_take(past, by)
 
 
 def as_banks_take(items, by):
-    """Item rows with one column of topics, and what else names an item in front of its id."""
+    """Item rows with one column of topics and unique ids of items, as banks need them."""
     if by and len(by) > 1:
         items = items.assign(topic=joined(items[by]))
     own = [name for name in ("topic_in_file", "item") if name in items]
@@ -175,18 +178,20 @@ def as_banks_take(items, by):
 
 
 def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
-    """New models, fitted with the earlier ones, as `Past`; None where there are none."""
+    """The new models fitted with the earlier models as `Past`; None without earlier models."""
     if not check_past(paths, file):
         return None
     from skbench.bank import UnitLevelModel
 
     items = reading.named_after(rows, source).items
     if "item" not in rows.columns:
-        raise DataError("--past and --bank need the items' names: pass --item COLUMN.")
+        raise DataError("--past and --bank need ids of items. Pass --item COLUMN.")
     topics = [name for name in reading.topic_names(by) or ["topic"] if name in items]
     bank = read_bank(paths, file, by, roles, items["model"].unique(), rows)
     if topics and list(bank.topics_) == ["all"] and by:
-        raise DataError("the past has no topics: leave --by out, or name their column in it.")
+        raise DataError(
+            "The earlier models have no topics. Omit --by, or add topics to their results."
+        )
     items = as_banks_take(items, by)
     items = items.assign(item=as_in(items["item"], bank.items_["item"]))
     no_topics = list(bank.topics_) == ["all"]
@@ -200,30 +205,30 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     known = len(asked.merge(both, on=keys)) if alike else 0
     if not known:
         raise DataError(
-            f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
-            f"such as {_words(both)}. Name the column of the same ids (--item), and the same "
-            "topics (--by), or leave topics out."
+            f"None of the {len(asked)} items (such as {_words(asked)}) is among those of the "
+            f"earlier models (such as {_words(both)}). Use the same ids (--item) and the same "
+            "topics (--by), or no topics."
         )
     fitted = UnitLevelModel(bank, bounds=known_range).fit(items, items["score"])
     items = items.assign(topic="all") if no_topics else items
     lacking = len(asked) - known
-    told = f"; {lacking} items asked are not among them" if lacking else ""
-    say(
-        f"past: {counted(len(bank.models_), 'earlier model')}; {known} of the {len(bank.items_)} "
-        f"items that they answered were asked here{told}"
+    more = f"; {lacking} further items skipped" if lacking else ""
+    note(
+        f"past: {counted(len(bank.models_), 'earlier model')}; {known} of their "
+        f"{len(bank.items_)} items are in the new results{more}"
     )
     return Past(fitted, items)
 
 
 def _named(earlier, new, option):
-    """The new models among the earlier ones."""
+    """The new models among the earlier models."""
     names = set(map(str, new))
     same = [name for name in earlier if str(name) in names]
     if len(same) == len(earlier):
-        raise DataError(f"{option} has no models but those of the results: none is earlier.")
+        raise DataError(f"{option} has only models that are in the new results.")
     if same:
-        told = f"past: {len(same)} of its {len(earlier)} models left out, as they are new"
-        say(f"{told}: {listed(same, most=3)}")
+        skipped = f"past: {len(same)} of {len(earlier)} models skipped, as in the new results"
+        note(f"{skipped}: {listed(same, most=3)}", LOST)
     return same
 
 
@@ -236,7 +241,7 @@ def _one_topic(frame, topics, bank):
 
 
 def as_in(values, known):
-    """Labels that read like one of the bank become that one: files differ in 7 and "7"."""
+    """Labels in the form of the bank, where 7 and "7" are the same label."""
     by_text = {as_text(label): label for label in pd.unique(known)}
     renamed = {label: by_text.get(as_text(label), label) for label in pd.unique(values)}
     return values.map(renamed)

@@ -1,4 +1,4 @@
-"""Files that commands read and write: none is both, and none is written as two."""
+"""Files that commands read and write; no file is both, and none is written twice."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,11 @@ import click
 
 from skbench.report.terminal import DataError
 
-_FILES = "skbench.files"  # in the meta of click's context: what was typed so far, with its place
+_FILES = "skbench.files"  # key in the meta of click's context: paths so far with their options
 
 
 class Input(click.ParamType):
-    """A file or folder to read, or what else may stand in its place."""
+    """A file or folder to read."""
 
     name = "file"
 
@@ -22,7 +22,7 @@ class Input(click.ParamType):
 
 
 class Output(click.ParamType):
-    """A file to write: where it cannot be, that is said before anything is computed."""
+    """A file to write, which is checked before the computation."""
 
     name = "file"
 
@@ -33,16 +33,16 @@ class Output(click.ParamType):
     def convert(self, value, param, ctx):
         """The path as it was typed."""
         if not value or "\0" in value:
-            self.fail(f"{value!r} is no name of a file.", param, ctx)
+            self.fail(f"{value!r} is not a file name.", param, ctx)
         folder, wrong = Path(os.path.realpath(value)).parent, None
         is_there = os.path.exists(value)  # of /dev/stdout, the real path may not be
         if os.path.isdir(value):
-            wrong = "it is a folder. Name a file in it."
+            wrong = "This is a folder. Name a file in it."
         elif not is_there and not folder.is_dir():
-            wrong = f"there is no folder {str(folder)!r}. Make it first, or name another."
+            wrong = f"There is no folder {str(folder)!r}. Create it or name another folder."
         elif not os.access(value if is_there else folder, os.W_OK):
             what = "file" if is_there else f"folder {str(folder)!r}"
-            wrong = f"the {what} cannot be written to. Name another."
+            wrong = f"The {what} is not writable. Name another one."
         if wrong is not None:
             raise DataError(f"{param.opts[-1]} {value}: {wrong}")
         if self.suffixes and Path(value).suffix.lower() not in self.suffixes:
@@ -52,15 +52,15 @@ class Output(click.ParamType):
 
 
 def file_option(name, help_text, metavar=None, suffixes=(), replaces=None):
-    """An option that names a file to write, which ends in one of these.
+    """An option for a file to write, with one of these suffixes.
 
-    It may be the very file that the argument `replaces` names, which is read before.
+    The file may be the one that the argument `replaces` names, which is read first.
     """
     return click.option(name, type=Output(suffixes, replaces), metavar=metavar, help=help_text)
 
 
 def check_beside(path):
-    """Refuse a file that a command writes of its own accord, if it is read or written already."""
+    """Refuse a file beside the output if the command reads or writes it already."""
     context = click.get_current_context(silent=True)
     if context is not None:
         for other, param in [pair for kind in _typed(context).values() for pair in kind]:
@@ -68,12 +68,12 @@ def check_beside(path):
 
 
 def _typed(context):
-    """Paths so far, each with its option or argument, by whether they are written."""
+    """Paths so far with their options or arguments, by whether they are written."""
     return context.meta.setdefault(_FILES, {True: [], False: []})
 
 
 def _keep_apart(path, param, context):
-    """Refuse a file to write that is read or written as well, when the second of them is typed."""
+    """Refuse a file to write that is also read or written."""
     typed, is_output = _typed(context), isinstance(param.type, Output)
     for other, its in typed[True]:
         if is_output:
@@ -86,19 +86,19 @@ def _keep_apart(path, param, context):
     typed[is_output].append((path, param))
 
 
-def _check_apart(path, told, other, param):
-    """Refuse a file to write, `told` in words, that is another one or is read in that folder."""
+def _check_apart(path, described, other, param):
+    """Refuse a file to write if it is another file of the command or in a folder to read."""
     name = param.opts[-1] if isinstance(param, click.Option) else param.human_readable_name
     if _is_same(path, other):
         how = "written by" if isinstance(param.type, Output) else "read as"
-        raise DataError(f"{told}: this file is {how} {name}, too. Name another.")
+        raise DataError(f"{described}: The file is also {how} {name}. Name another one.")
     if os.path.isdir(other):
         from skbench.readers.folders import is_read
 
         if is_read(path, other):
             raise DataError(
-                f"{told}: all results in the folder {other!r} are read as {name}, and this file "
-                "would be one of them. Name one elsewhere."
+                f"{described}: The file would be read with folder {other!r} ({name}). Name a file "
+                "elsewhere."
             )
 
 

@@ -18,7 +18,7 @@ from skbench.report.options import (
 )
 from skbench.report.paths import Input, file_option
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, in_one_line, say
+from skbench.report.terminal import DataError, in_one_line, note
 
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
@@ -235,7 +235,7 @@ def _in_unit(effect, unit):
     """The effect in the unit of the scores; says where it looks like a share of 1 of percents."""
     small = effect is not None and abs(effect) < 1 and not isinstance(effect, Percent)
     if unit == (0.0, 100.0) and small:
-        say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
+        note(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
     return in_unit(effect, unit, "--effect")
 
 

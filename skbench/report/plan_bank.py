@@ -8,7 +8,7 @@ from skbench.report.formats import quoted, show
 from skbench.report.options import in_unit
 from skbench.report.past import read_bank
 from skbench.report.table import Column, Table
-from skbench.report.terminal import in_one_line, say, working
+from skbench.report.terminal import in_one_line, note, working
 
 _LEVELS = ("model", "topic")
 
@@ -37,9 +37,9 @@ def plan_with_bank(paths, file, roles, half_width, choose, chances, output, seed
             chances = chances or "informative"
             chosen = choose_items(bank, choose, chances=chances, random_state=seed)
             write_whole(output, quoted(chosen))
-            say(f"{len(chosen)} items to ask: {output}")
+            note(f"{len(chosen)} items to ask: {output}")
             if chances != "equal":
-                say(f"keep the column {CHANCE} with the answers: --past and --bank use it")
+                note(f"keep the column {CHANCE} with the answers: --past and --bank use it")
         table = _table(bank, needed, half_width, level)
         show(form, table, _document(bank, needed, half_width))
 

@@ -1,32 +1,32 @@
-"""`skbench leaderboard` on scores of whole data sets: mean rank scores and their rank sets."""
+"""`skbench leaderboard` for scores of whole data sets: mean rank scores and rank sets."""
 
 from skbench._checks import require_columns
 from skbench.readers.loading import load_table
-from skbench.report import tables
+from skbench.report import headline, tables
 from skbench.report.formats import show_estimates
 from skbench.report.table import Column, Table
-from skbench.report.terminal import say
+from skbench.report.terminal import note
 from skbench.tasks import MeanRankScore
 
 
 def published_rows(file, model, score):
-    """Rows of a leaderboard that prints means: model, dataset, task, language and score."""
+    """Rows of a published leaderboard of means: model, dataset, task, language and score."""
     names = {model or "model": "model", score or "mean": "score"}
     labels = [model or "model", "dataset", "task", "language"]
     table, notes = load_table(file, lambda columns: [name for name in labels if name in columns])
-    for note in notes:
-        say(note)
+    for text in notes:
+        note(text)
     require_columns(table.columns, [*names, "dataset"], "FILE")
     return table.rename(columns=names)
 
 
 def show_rank_scores(form, rows, half_width, n_runs, confidence_level):
-    """Rank the models by scores, or by means of so many runs with half-widths, and print it."""
+    """Print a ranking of the models by scores, or by means of runs with half-widths."""
     if "task" not in rows:
-        say("no task column: every data set taken as a task of its own")
+        note("no task column: every data set is a task of its own")
         rows = rows.assign(task=rows["dataset"])
     if "language" not in rows:
-        say("no language column: all data sets taken as of one language")
+        note("no language column: all data sets have one language")
         rows = rows.assign(language="all")
     ranking = MeanRankScore()
     if half_width is None:
@@ -60,23 +60,24 @@ def _table(frame, places, estimate, known):
         Column("score", frame["value"], ".2f"),
         Column("without\ngate", frame["distance"], ".2f"),
     ]
-    head = [
-        f"{len(frame)} models on {len(places)} data sets, tasks: {places['task'].nunique()}, "
-        f"languages: {places['language'].nunique()}: {estimate.method}",
-        "score: 1 is the best possible, low is good; without an interval of its own",
-        f"ranks: {100 * estimate.confidence_level:g}%, all models at once: every model's rank is "
-        "in its set",
-    ]
     best, without = known["may_be_best"], known["not_on_all_data_sets"]
     n_pairs, n_apart = known["n_pairs"], known["n_pairs_distinguished"]
-    notes = [f"The best: {best[0]}." if len(best) == 1 else f"{len(best)} models may be the best."]
+    scores = {row.model: f"{row.value:.2f}" for row in frame.itertuples()}
+    conclusion = [headline.best_in_words(best, scores)] if len(frame) > 1 else []
     if n_pairs:
-        notes.append(
-            f"{n_apart} of {n_pairs} pairs of models ({n_apart / n_pairs:.0%}) "
-            "are told apart; the order of the others may be noise."
-        )
+        share = f"{n_apart} of {n_pairs} pairs of models ({n_apart / n_pairs:.0%})"
+        conclusion.append(f"{share} differ significantly.")
+    level = f"{100 * estimate.confidence_level:g}%"
+    notes = [
+        f"{len(frame)} models on {len(places)} data sets; tasks: {places['task'].nunique()}; "
+        f"languages: {places['language'].nunique()}.",
+        "Mean rank score: 1 is the best possible value, and lower is better. It has no interval.",
+        f'Column "set": the ranks that a model may have, {level} for all models together.',
+    ]
     if without:
         notes.append(
-            f"{len(without)} models lack a data set and have no rank, such as {without[0]}."
+            f"{len(without)} models are not ranked, because they lack a data set, such as "
+            f"{without[0]}."
         )
-    return Table(columns, head, tables.method_and_promise(estimate), notes)
+    promise = tables.method_and_promise(estimate)
+    return Table(columns, promise=promise, notes=notes, conclusion=conclusion)

@@ -1,4 +1,4 @@
-"""What the commands read, and check, alike."""
+"""Reading and checking of results, shared by the commands."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within, listed, refuse_unknown_topics
+from skbench._notes import ROUTINE, SUMMARY
 from skbench._undecided import Undecided
 from skbench._warnings import warn
 from skbench.items import ranges
@@ -23,41 +24,41 @@ from skbench.items.rows import group_labels, joined
 from skbench.items.tables import score_table
 from skbench.readers import read_features, read_with_notes
 from skbench.readers.loading import COMPRESSIONS, TABLES, readable
-from skbench.report.terminal import DataError, command_with, say
+from skbench.report.terminal import DataError, command_with, note
 from skbench.report.understanding import answer_key, in_lines, understood
 
 _ROLES = ("model", "topic", "item", "score", "cluster")
 NO_SPREAD = (
-    "Each group has one score or one cluster, or scores that are all alike, so nothing tells how "
-    "noisy they are. Add numbers of items (n) or standard errors (acc_stderr), or rank models by "
-    "`skbench leaderboard`, with --item TOPIC where items have no ids."
+    "The sampling variance is unknown, because each group has one score, one cluster or equal "
+    "scores. Add numbers of items (n) or standard errors (acc_stderr). Or rank the models with "
+    "`skbench leaderboard`, with --item TOPIC if items have no ids."
 )
 
 
 def read(paths, by, roles, whole_sets=False):
-    """`ItemRows` of files, models renamed; `whole_sets`: bootstrap scores of test sets, too."""
+    """`ItemRows` of files with models renamed; `whole_sets` allows scores of whole test sets."""
     roles = dict(roles)
     new_names = roles.pop("rename", ())
     rows = renamed(read_with_notes(paths, topic=by, **roles), new_names)
     if "euroeval" in rows.formats and not whole_sets:
-        # Intervals that take such scores for items are too short.
+        # Intervals that treat such scores as items are too short.
         raise DataError(
-            "EuroEval keeps bootstrap samples of whole test sets, not items. `skbench leaderboard` "
-            "ranks models by them."
+            "EuroEval logs have scores of bootstrap samples, not of items. Use `skbench "
+            "leaderboard`, which ranks the models by these scores."
         )
     return rows
 
 
 def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None, features=None):
-    """The same with all that was understood printed, and missing answers as asked."""
+    """`ItemRows` with missing answers handled; notes on the files are printed."""
     rows = read(paths, by, roles, whole_sets)
-    for note in rows.notes:
-        say(note)
+    for text in rows.notes:
+        note(text)
     if "euroeval" in rows.formats:
         return rows
     found = understood(rows)
     for line in in_lines(found):
-        say(line)
+        note(line)
     if found["units"]:
         warn(found["units"])
     rows = with_missing(rows, missing, cost)
@@ -67,7 +68,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False, cost=None, fea
 
 
 def check_alike(rows, others):
-    """Refuse tables of which one takes a column, and the other another although it has this."""
+    """Refuse two tables that use different columns for a role although one has both columns."""
     if rows.formats != ["table"] or others.formats != ["table"]:
         return
     for role in ("item", "topic", "score"):
@@ -77,17 +78,17 @@ def check_alike(rows, others):
         for name, found in zip(names, (others, rows), strict=True):
             if column_like(name, other_columns(found.items)) is not None:
                 raise ValueError(
-                    f"The {role} is column {names[0]!r} of one file and {names[1]!r} of the other, "
-                    f"though both have {name!r}. Pass {role}={name!r}."
+                    f"The {role} is column {names[0]!r} in one file and {names[1]!r} in the other, "
+                    f"but both files have {name!r}. Pass {role}={name!r}."
                 )
 
 
 def _with_repeats_averaged(rows, used):
-    """One row per model and item, where clusters hold several items that were repeated.
+    """One row per model and item, if clusters hold several items that were repeated.
 
-    The mean of scores, costs and columns of numbers that are `used`; else what comes first.
+    Scores, costs and numeric columns in `used` are averaged. Other columns keep the first value.
     """
-    say("repeats: averaged, item by item, since clusters hold several items")
+    note("repeats: averaged per item, because clusters hold several items", SUMMARY)
     items = rows.items.drop(columns="repeat", errors="ignore")
     keys = answer_key(rows)
     used = [name for name in used if name in items and is_numeric_dtype(items[name])]
@@ -98,7 +99,7 @@ def _with_repeats_averaged(rows, used):
 
 
 def renamed(rows, new_names):
-    """The rows with the user's names of models, each as in ``--rename OLD=NEW``."""
+    """The rows with models renamed as in ``--rename OLD=NEW``."""
     if not new_names:
         return rows
     need_columns(rows.items, "model")
@@ -106,15 +107,17 @@ def renamed(rows, new_names):
     for text in new_names:
         old, _, new[old] = text.partition("=")
         if not old.strip() or not new[old].strip():
-            raise DataError(f"--rename {text!r}: write OLD=NEW, two names of a model.")
+            raise DataError(
+                f"--rename {text!r} is not OLD=NEW. Write the old and the new name of a model."
+            )
         check_model(old, sorted(names))
     if len({new.get(name, name) for name in names}) < len(names):
-        raise DataError("--rename would give several models one name.")
+        raise DataError("--rename gives several models the same name.")
     return with_models(rows, lambda rows: rows["model"].map(lambda name: new.get(str(name), name)))
 
 
 def with_models(rows, change):
-    """The rows with other names of models: this one, or those that a function gives a frame."""
+    """The rows with other names of models, given as a name or as a function of a frame."""
     return rows.changed(lambda frame: frame.assign(model=change))
 
 
@@ -124,7 +127,7 @@ def n_items(items, topics):
 
 
 def with_missing(rows, missing, cost=None):
-    """Answers that are not there dropped, refused, or scored 0 ("wrong"), at no known cost."""
+    """The rows with missing answers skipped, refused, or scored 0 ("wrong") at unknown cost."""
     if missing == "drop" or rows.groups is not None:
         return rows
     absent = _absent(rows, cost)
@@ -134,18 +137,18 @@ def with_missing(rows, missing, cost=None):
         counts = absent.get("model", absent.iloc[:0]).value_counts()
         worst = f": {counts.index[0]!r} lacks {counts.iloc[0]}" if len(counts) else ""
         raise DataError(
-            f"models did not answer all items{worst}. Leave out these items or models, or pass "
-            "--missing drop or wrong."
+            f"Answers are missing{worst}. Remove these items or models, or pass --missing drop or "
+            "wrong."
         )
-    say(f"{len(absent)} answers that are not there count as wrong (--missing wrong)")
+    note(f"{len(absent)} missing answers count as wrong (--missing wrong)")
     items = pd.concat([rows.items, absent.assign(score=0.0)], ignore_index=True)
     return rows._replace(items=items[rows.items.columns], blank=None)
 
 
 def _absent(rows, cost):
-    """Rows, without scores, of the answers that are not there.
+    """Rows without scores for the missing answers.
 
-    Columns of the model and of the item are filled in, and what is told of an answer stays blank.
+    Columns that depend on the model or on the item are filled in.
     """
     items = rows.items
     blank = rows.blank if rows.blank is not None else items.iloc[:0].drop(columns="score")
@@ -157,16 +160,16 @@ def _absent(rows, cost):
     pairs, answered = (pd.MultiIndex.from_frame(x[["model", *key]]) for x in (grid, known))
     absent = grid[~pairs.isin(answered)]
     free = known.columns.difference(["model", "score", "repeat", "confidence", cost, *key], False)
-    of_model = _told_once(known, ["model"], free.difference(["cluster"], False))
-    of_item = _told_once(known, key, free.difference(of_model, False))
+    of_model = _constant_within(known, ["model"], free.difference(["cluster"], False))
+    of_item = _constant_within(known, key, free.difference(of_model, False))
     of_item += ["cluster"] * ("cluster" in known and "cluster" not in [*key, *of_item])
     for by, names in ((["model"], of_model), (key, of_item)):
         absent = absent.merge(known[[*by, *names]].drop_duplicates(by), how="left", on=by)
     return pd.concat([blank, absent], ignore_index=True)
 
 
-def _told_once(rows, by, names):
-    """Columns with one value in each group, some of which have several rows."""
+def _constant_within(rows, by, names):
+    """Columns with one value in each group, if some groups have several rows."""
     if not (len(names) and rows.duplicated(by).any()):
         return []
     alike = rows.groupby(by, sort=False)[list(names)].nunique(dropna=False).eq(1).all()
@@ -174,9 +177,9 @@ def _told_once(rows, by, names):
 
 
 def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False):
-    """Item rows of several models, and the topics and clusters by which to take them.
+    """Item rows of several models, and the arguments for topics and clusters.
 
-    `one_model`: a file without a column of models is one, named for it.
+    With `one_model`, a file without a column of models is one model, named after the file.
     """
     check_topics(by, roles["model"])
     rows = read_rows(file, by, roles, missing, whole_sets)
@@ -184,8 +187,8 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
         return rows, {}
     if rows.groups is not None:
         raise DataError(
-            "the file holds results of groups, and not which items were right. `skbench estimate` "
-            "takes it."
+            "The file has results of groups, but this command needs scores of items. Use `skbench "
+            "estimate`."
         )
     if one_model:
         rows = named_after(rows, file)
@@ -194,18 +197,18 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
 
 
 def columns_for(rows, by=None):
-    """The arguments of functions that say which columns hold topics and clusters."""
+    """The arguments of functions for the columns of topics and clusters."""
     topics = [name for name in rows.key if name != "item"]
     return {"by": topic_names(by), "topic": topics, "cluster": cluster_name(rows)}
 
 
 def check_same_key(files, sides):
-    """Refuse two files that name their items by other columns, or by the number of the row."""
+    """Refuse two files that identify items by different columns or by row numbers."""
     for file, rows in zip(files, sides, strict=True):
         if "item" not in rows.columns and files[0] != files[1]:
             raise DataError(
-                f"{file!r} has no ids of items, and rows of two files are not paired by their "
-                "number. Give both files a column of ids: --item COLUMN."
+                f"{file!r} has no ids of items, and rows of two files are not paired by number. "
+                "Give both files a column of ids and pass --item COLUMN."
             )
     first, second = sides
     if first.key != second.key:
@@ -214,13 +217,13 @@ def check_same_key(files, sides):
             for x in sides
         )
         raise DataError(
-            f"beside the id an item is known by {one or 'no topic'} in {files[0]!r}, and by "
+            f"Items are identified by id and {one or 'no topic'} in {files[0]!r}, but by id and "
             f"{other or 'no topic'} in {files[1]!r}. Give both files the same columns of topics."
         )
 
 
 def models_table(items, columns, known_range=None, population=None):
-    """What the formulas on several models take: their scores by item, topics and clusters."""
+    """Scores by model and item, with topics and clusters, as comparisons take them."""
     table = score_table(
         items, model="model", item="item", score="score", cluster=columns["cluster"],
         by=columns["by"] or [], topic=columns["topic"], bounds=known_range,
@@ -229,11 +232,11 @@ def models_table(items, columns, known_range=None, population=None):
 
 
 def population_of(asked, items, by, past=False):
-    """What --population says: a number, one for each topic as a dict, or None."""
+    """The value of --population: a number, a dict of topics, or None."""
     if not asked:
         return None
     if past:
-        raise DataError("--population has no meaning with --past or --bank.")
+        raise DataError("--population does not go with --past or --bank.")
     sizes = dict(asked)
     if set(sizes) == {None} and len(asked) == 1:
         return sizes[None]
@@ -241,81 +244,81 @@ def population_of(asked, items, by, past=False):
         raise DataError("--population takes one number, or TOPIC=N once for each topic.")
     topics = topic_names(by) or ["topic"]
     if not set(topics).issubset(items):
-        raise DataError("--population names topics, and no column has them: pass --by COLUMN.")
+        raise DataError("--population names topics, but no column has topics. Pass --by COLUMN.")
     labels = items[topics].drop_duplicates()
     known = dict(zip(joined(labels), group_labels(labels, topics), strict=True))
     refuse_unknown_topics(sizes, known)
     return {known[topic]: n for topic, n in sizes.items()}
 
 
-def need_columns(items, *names, told="no column"):
+def need_columns(items, *names, where="No column"):
     """Refuse rows without a column of this role."""
     for name in names:
         if name not in items:
-            # What is a model or topic only the user knows; most columns of names may be items.
+            # Any column of names may hold items, but not models or topics.
             roles = ("label", "prediction", "answer", "cost")
             beside = {c for role in roles for c in columns_of(role, items)}
             free = [c for c in other_columns(items) if name == "item" and c not in beside]
             commands = [command_with(item=c) for c in free if items[c].dtype.kind not in "fbc"]
-            text = f"{told} has a usual name for the {name}. Pass --{name} COLUMN."
+            text = f"{where} has a usual name for the {name}. Pass --{name} COLUMN."
             raise DataError(text, commands[:3])
 
 
 def topic_names(by):
-    """Columns of the topic in rows that were read: one is called so, several keep their names."""
+    """Columns of the topic in the rows: one is renamed to "topic", several keep their names."""
     return by if by is None or len(by) > 1 else ["topic"]
 
 
 def named_after(rows, file):
-    """The rows; where no column names models, they are one, named for the file."""
+    """The rows; without a column of models they are one model, named after the file."""
     return rows if "model" in rows.items else with_models(rows, readable(file).stem)
 
 
 def as_in(models, name):
-    """The name as the column has it: models may be numbers there."""
+    """The name as in the column, where models may be numbers."""
     return next((model for model in models.unique() if str(model) == name), name)
 
 
 def check_topics(by, model):
-    """Refuse models as topics: a topic is what several models are compared on."""
+    """Refuse the column of models as a topic."""
     models = [model] if model else columns_of("model", by or [])
     for name in set(models).intersection(by or []):
         raise ValueError(
-            f"topic={name!r} names the models, which are compared with each other anyway. Name "
-            "columns of topics, or pass model= if another column holds the models."
+            f"topic={name!r} is the column of the models. Name columns of topics, or pass model= "
+            "if another column holds the models."
         )
 
 
 def cluster_name(rows):
-    """Column of the clusters, or None; "item" where several rows of one item are the clusters."""
+    """Column of the clusters, or None; "item" if the rows of an item are a cluster."""
     columns = rows.columns
     if "cluster" not in columns:
         return None
-    # Formulas take several rows of one item only if that is what they cluster by.
+    # Formulas allow several rows per item only if items are the clusters.
     return "item" if columns["cluster"] == columns.get("item") else "cluster"
 
 
 def cluster_weight(cluster):
-    """Every item counts once, however often it was answered, as in rankings and pairs."""
+    """The weights by which every item counts once, however often it was answered."""
     return "cluster" if cluster == "item" else "item"
 
 
 def with_names(summary, by):
-    """Labels of models and topics as categories: numbers in a file of results are names, too."""
+    """The summary with numeric labels of models and topics as categories."""
     numbers = [name for name in by if name in summary.X and is_numeric_dtype(summary.X[name])]
     return replace(summary, X=summary.X.astype(dict.fromkeys(numbers, "category")))
 
 
-def check_spread(summary):
-    """Refuse groups of which nothing tells how noisy they are."""
+def check_variance(summary):
+    """Refuse groups with unknown sampling variance."""
     if np.isnan(summary.sigma2).any():
         raise DataError(NO_SPREAD)
 
 
 def score_range(rows, bounds=None):
-    """Least and greatest score there can be: the bounds, or as the scores' kind or name defines it.
+    """Lowest and highest possible score: the bounds, or those of the kind or name of the score.
 
-    None where that is not known: it is never read off the scores otherwise.
+    None if unknown. The range is not inferred from the observed scores.
     """
     scores = rows.items["score"].to_numpy()
     if bounds is not None:
@@ -330,29 +333,29 @@ def score_range(rows, bounds=None):
 
 
 def within_scores(estimate, known_range):
-    """The estimate, cut to the range of the score where that is known."""
+    """The estimate, cut to the range of the score if it is known."""
     return estimate if known_range is None else estimate.within(*known_range)
 
 
-def say_if_beyond(estimate, items, known_range):
-    """Tell how to cut intervals that go beyond all scores, where their range is not known."""
+def note_if_beyond(estimate, items, known_range):
+    """Note intervals that go beyond all scores if the range of the score is unknown."""
     low, high = items["score"].min(), items["score"].max()
     beyond = (estimate.low < low) | (estimate.high > high)
     if known_range is None and beyond.any():
-        say(
-            f"{int(beyond.sum())} of {len(estimate)} intervals go beyond the scores, from {low:g} "
-            f"to {high:g}: --bounds LOW HIGH, the lowest and highest possible score, cuts them"
+        note(
+            f"{int(beyond.sum())} of {len(estimate)} intervals exceed the observed scores ({low:g} "
+            f"to {high:g}); --bounds LOW HIGH cuts them to the possible scores"
         )
 
 
 def score_name(rows):
-    """What the file calls the score."""
+    """The name of the score in the file."""
     column = rows.columns["score"]
     return column if isinstance(column, str) else "score"
 
 
 def recommended(seed, by=("model", "topic")):
-    """The estimator that commands take where none is named; `by` defines the groups."""
+    """The default estimator of the commands; `by` defines the groups."""
     from skbench.groups import MixedModel
 
     topic = "topic" if set(by) - {"model"} == {"topic"} else None
@@ -360,17 +363,17 @@ def recommended(seed, by=("model", "topic")):
 
 
 def find_features(rows, by, asked, population=None):
-    """What --features names, a table or columns of the items, or None; says what is not used."""
+    """The features: a table, names of columns, or None; columns not in use are noted."""
     if asked is not None and Path(asked).suffix in (*TABLES, *COMPRESSIONS, ".json"):
         features = read_features(asked, rows.columns)
-        say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
+        note(f"features: {', '.join(features.columns.difference(by, sort=False))}", SUMMARY)
         return features
     names = _names_in(asked)
     free = other_columns(rows.items)
     costs = [] if rows.formats == ["table"] else columns_of("cost", free)  # as logs have them
     unused = [name for name in free if name not in (*by, *names, *costs, population)]
     if unused:
-        say(f"not used: {', '.join(unused)} (--features)")
+        note(f"not used: {', '.join(unused)} (--features)", ROUTINE)
     check_exist(names, free, "features=")
     return names or None
 
@@ -380,14 +383,14 @@ def _names_in(text):
 
 
 def check_cost(cost, items):
-    """Refuse a name that is no column of costs; without a name, say which may be meant."""
+    """Refuse a name that is not a column; without a name, offer columns of costs."""
     free = items[other_columns(items)]
     if cost and len(free.columns):
         return check_exist([cost], free, "cost=")
     others = free.drop(columns=["repeat", "confidence"], errors="ignore")
     found = cost_columns(free) or list(others.select_dtypes("number"))
-    told = f"Costs may be in {listed(found)}." if found else "No column holds costs."
-    raise Undecided(f"{told} Pass cost=COLUMN.", [{"cost": name} for name in found[:3]])
+    where = f"Costs may be in {listed(found)}." if found else "No column holds costs."
+    raise Undecided(f"{where} Pass cost=COLUMN.", [{"cost": name} for name in found[:3]])
 
 
 def other_columns(items):

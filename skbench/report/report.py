@@ -1,4 +1,4 @@
-"""`skbench report`: everything one may say about a folder of results."""
+"""`skbench report`: everything that files or folders of results show."""
 
 import os
 import shlex
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from skbench._notes import SUMMARY
 from skbench.report import thresholds
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.loaded_later import pasts, reading
@@ -19,7 +20,7 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.paths import Input, file_option
-from skbench.report.terminal import DataError, in_one_line, say, say_now, working
+from skbench.report.terminal import DataError, command_with, in_one_line, note, print_note, working
 
 UNNAMED = ""  # --cost without a column
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
@@ -30,44 +31,50 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @click.option(
     "--by",
     type=Names(),
-    help="Topic column(s), whose means then count equally in the ranking.  [default: guessed]",
+    help="Topic column(s); their means then count equally in the ranking.  [default: by name]",
 )
 @model_options
 @seed_option
 @features_option
 @file_option("--html", "Write one self-contained page.", suffixes=("", ".html", ".htm"))
-@file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
+@file_option(
+    "--summary", "Append a short Markdown page to FILE, for the summary of a CI job.", "FILE"
+)
 @form_option("json", "markdown", "latex")
 @click.option(
     "--cost",
     is_flag=False,
     flag_value=UNNAMED,
-    help="Column of costs (tokens, seconds, money): who is worth it. Without COLUMN: lists some.",
+    help="Column of costs (tokens, seconds, money), to find models worth their cost. Without "
+    "COLUMN: lists candidates.",
 )
 @click.option(
     "--fail-under",
     type=Share(),
     metavar="SCORE",
-    help="Exit with 3 if all of an interval is below.",
+    help="Exit with 3 if the interval of a model lies below SCORE.",
 )
 @click.option(
-    "--fail-if-worse-than", metavar="MODEL", help="Exit with 3 if another model is clearly worse."
+    "--fail-if-worse-than",
+    metavar="MODEL",
+    help="Exit with 3 if another model is significantly worse than MODEL.",
 )
 def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **options):
-    """Report on the results in PATHS: files or folders that a harness wrote.
+    """Report on the results in PATHS (files or folders of an evaluation harness).
 
-    Prints what was read, the conclusion in a few sentences, the ranking with the
-    ranks each model may have, a verdict for every pair, an estimate per model and topic,
-    and what to beware of. With --past or --bank all of it is about all items that earlier
-    models answered.
+    The report has a conclusion in a few sentences, the ranking with the ranks that
+    each model may have, a verdict for every pair of models, an estimate for every model
+    and topic, and warnings. With --past or --bank the report is about all items that
+    earlier models answered.
 
-    Exit codes: 0, 1 on error, 2 mistyped, 3 when a threshold given by you is crossed. A
-    threshold is crossed only where the interval leaves no doubt; doubt is told on stderr.
+    Exit codes: 0 success, 1 error, 2 wrong usage, 3 a threshold was crossed. A threshold
+    is crossed only if the whole interval is beyond it. Undecided thresholds are printed
+    on stderr.
     """
     earlier = options.pop("past"), options.pop("bank")
     asked = options.pop("features")
     if pasts.check_past(*earlier, missing) and asked is not None:
-        raise click.UsageError("--features has no meaning with --past or --bank.")
+        raise click.UsageError("--features does not go with --past or --bank.")
     files = {name: options.pop(name) for name in ("html", "summary")}
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
@@ -83,25 +90,27 @@ def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **opt
 
             settings = confidence_level, missing, seed, past, features
             findings = find(rows_read, groups, known_range, *settings, bool(by), cost)
-        reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
+        reading.note_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
             "data": _data_name(paths),
             "date": _day(),
             "read": _read_in_words(findings, paths),
-            "notes": [without_folders(note, paths) for note in rows_read.notes],
+            "notes": [without_folders(text, paths) for text in rows_read.notes],
             "score": reading.score_name(rows_read),
             "command_line": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
         }
-        _write(findings, about, verdicts, form, **files)
+        _write(
+            findings, about, verdicts, form, **files, next_commands=_next(paths, files, findings)
+        )
     for verdict in verdicts:
-        say_now(verdict.sentence)
+        print_note(verdict.sentence)
     if any(verdict.crossed for verdict in verdicts):
         sys.exit(THRESHOLD)
 
 
 def _read(paths, by, roles, missing, cost, features):
-    """Item rows as read, and the columns that make up the topic."""
+    """Item rows and the columns that make up the topic."""
     from skbench.readers.group_results import unfolded
 
     reading.check_topics(by, roles["model"])
@@ -113,28 +122,35 @@ def _read(paths, by, roles, missing, cost, features):
         _check_one_model_a_row(rows.columns["score"])
         reading.check_cost(cost, items)
     if "item" not in items:
-        # Models then share nothing that is known, and are compared as on different items.
+        # No shared items are known, so the models are compared as on different items.
         items["item"] = range(len(items))
     rows = reading.named_after(rows, paths[0])
     return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
 
 
 def _check_one_model_a_row(score):
-    """Refuse a cost where a row holds the scores of several models, each a column."""
+    """Refuse a cost if a row holds the scores of several models."""
     if isinstance(score, list) and len(score) > 1:
         raise DataError(
-            f"a row of a file with a column per model, such as {score[0]!r}, has one cost, which "
-            "belongs to no model. Write one row per answer of a model, with its own cost."
+            f"--cost needs one row per model and item. The file has a column of scores per model, "
+            f"such as {score[0]!r}."
         )
 
 
-def _write(findings, about, verdicts, form, html, summary):
+def _next(paths, files, findings):
+    """Commands that make sense after the report."""
+    yield None if files["html"] else command_with(html="report.html")
+    if len(paths) == 1 and len(findings.board) > 1 and findings.items is not None:
+        yield command_with("items")
+
+
+def _write(findings, about, verdicts, form, html, summary, next_commands):
     from skbench.report import page, sections
 
     # Files first: stdout may be full.
     if html is not None:
         page.write(html, findings, about, verdicts)
-        say(f"page: {html}")
+        note(f"page: {html}", SUMMARY)
     if summary is not None:
         sections.write_summary(summary, findings, about, verdicts)
     if form == "json":
@@ -144,7 +160,7 @@ def _write(findings, about, verdicts, form, html, summary):
     elif form == "latex":
         print_data(sections.as_latex_report(findings))
     else:
-        sections.print_report(findings, about)
+        sections.print_report(findings, about, next_commands)
 
 
 def _read_in_words(findings, paths):
@@ -161,19 +177,19 @@ def _data_name(paths):
 
 
 def _day():
-    """The day of the report; where pages are built anew, that of SOURCE_DATE_EPOCH."""
+    """The date of the report, or of SOURCE_DATE_EPOCH (for reproducible pages)."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     if not seconds:
         return date.today().isoformat()
     try:
         return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError) as error:
-        told = f"SOURCE_DATE_EPOCH is {seconds!r}: give seconds since 1970, or unset it."
-        raise DataError(told) from error
+        text = f"SOURCE_DATE_EPOCH is {seconds!r}. Give seconds since 1970, or unset it."
+        raise DataError(text) from error
 
 
 def without_folders(text, paths):
-    """Text without the folders that lead to the files, which are this machine's alone."""
+    """Text without the folders of the files, which mean nothing on another machine."""
     parents = [Path(path).parent for path in paths]
     found = {str(folder) for parent in parents for folder in (parent, parent.resolve())}
     folders = {f"{folder}{os.sep}" for folder in found - {".", os.sep}}
@@ -183,7 +199,7 @@ def without_folders(text, paths):
 
 
 def _without_folder(argument):
-    """An argument as typed, a path by its name."""
+    """An argument as typed, but a path without its folder."""
     option, equals, value = argument.rpartition("=") if argument[:2] == "--" else ("", "", argument)
     is_path = os.sep in value and (os.path.isabs(value) or Path(value).parent.exists())
     return f"{option}{equals}{Path(value).name if is_path else value}"

@@ -1,5 +1,6 @@
-"""A report as sections with tables: on the terminal, in Markdown, and its tables in LaTeX."""
+"""A report as sections with tables, on the terminal and in Markdown, and its tables in LaTeX."""
 
+from functools import partial
 from typing import NamedTuple
 
 import click
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import append_whole
+from skbench._notes import SUMMARY
 from skbench._numbers import markdown_text, number, score_form
 from skbench._printed import NUMBERS
 from skbench.comparison.extreme_groups import likely_in_words
@@ -14,10 +16,20 @@ from skbench.comparison.tradeoffs import cost_in_words
 from skbench.report import tables
 from skbench.report.headline import facts, headline
 from skbench.report.table import Column, Table
-from skbench.report.terminal import MOST_ROWS, ascii_only, print_line, print_prose, say, setting
+from skbench.report.terminal import (
+    MOST_ROWS,
+    ascii_only,
+    note,
+    print_line,
+    print_next,
+    print_prose,
+    setting,
+    width,
+)
+from skbench.report.understanding import counted
 from skbench.report.writers import as_latex, as_list, as_markdown, print_whole
 
-_BAR_WIDTH = 30
+_BAR_WIDTH, _SHORTEST_BAR = 30, 12
 _MARKS = "├─●┤"
 _ASCII_MARKS = "|-o|"
 _GROUP_HEADINGS = ("Models", "Topics and models")
@@ -34,10 +46,10 @@ class Section(NamedTuple):
 
 
 def sections(findings, with_bars=False, n_pairs=None):
-    """What there is to say after the headline; of pairs and worst topics, so many (None: all)."""
-    told = tables.outlying_in_words(findings.groups)
-    if told:
-        yield Section("Unlike their peers", told[0], sentences=told[1:])
+    """The sections after the headline, with at most n_pairs pairs and models (None: all)."""
+    outliers = tables.outlying_in_words(findings.groups)
+    if outliers:
+        yield Section("Outliers", outliers[0], sentences=outliers[1:])
     yield Section("Ranking" if len(findings.board) > 1 else "Score", table=ranking(findings))
     if len(findings.board) > 1:
         lead, *sentences = pair_sentences(findings, n_pairs)
@@ -51,11 +63,11 @@ def sections(findings, with_bars=False, n_pairs=None):
     heading = _GROUP_HEADINGS[findings.size["topics"] > 0]
     yield Section(heading, table=_groups(findings, with_bars))
     if findings.warnings:
-        yield Section("Beware", sentences=findings.warnings)
+        yield Section("Warnings", sentences=findings.warnings)
 
 
-def print_report(findings, about):
-    """Print the report on stdout."""
+def print_report(findings, about, next_commands):
+    """Print the report and the commands to run next on stdout."""
     print_line(about["read"])
     click.echo()
     print_prose(" ".join(headline(findings)))
@@ -64,40 +76,42 @@ def print_report(findings, about):
         if section.lead:
             print_prose(section.lead)
         if section.table is not None:
-            print_prose(section.table.promise)
             print_whole(section.table)
+            print_prose(f"{section.table.promise}.")
         for sentence in section.sentences:
             print_prose(f"- {sentence.strip()}")
+    print_next(next_commands)
 
 
 def as_markdown_report(findings, about, verdicts):
     """The whole report in Markdown."""
-    return "\n\n".join([*_head(findings, about, verdicts), *_told(sections(findings))])
+    parts = _in_markdown(sections(findings))
+    return "\n\n".join([*_head(findings, about, verdicts), *parts])
 
 
 def write_summary(path, findings, about, verdicts):
-    """Add all but pairs and groups to the page of a CI job, a file of Markdown."""
+    """Append the report without pairs and groups to the Markdown page of a CI job."""
     long = ("Pairs", "Worst topics", *_GROUP_HEADINGS)
     short = [s for s in sections(findings) if s.heading not in long]
-    text = "\n\n".join([*_head(findings, about, verdicts), *_told(short)])
+    text = "\n\n".join([*_head(findings, about, verdicts), *_in_markdown(short)])
     append_whole(path, f"{text}\n\n")  # other steps of the job write to the same file
-    say(f"summary: {path}")
+    note(f"summary: {path}", SUMMARY)
 
 
 def as_latex_report(findings):
-    """The tables of the ranking and of the groups, for the package booktabs."""
+    """The tables of the ranking and of the groups, for the LaTeX package booktabs."""
     return "\n\n".join(as_latex(s.table) for s in sections(findings) if s.table is not None)
 
 
 def _head(findings, about, verdicts):
-    yield "## What these results say"
+    yield "## Conclusion"
     yield f"**{markdown_text(' '.join(headline(findings)))}**"
-    yield as_list(f"{word}: {text}" for word, text in facts(findings, about))
+    yield as_list(f"{name}: {text}" for name, text in facts(findings, about))
     if verdicts:
         yield as_list(verdict.sentence for verdict in verdicts)
 
 
-def _told(parts):
+def _in_markdown(parts):
     for section in parts:
         yield f"### {section.heading}"
         if section.lead:
@@ -109,7 +123,7 @@ def _told(parts):
 
 
 def ranking(findings):
-    """Models from best to worst, who may be the best, and what else there is to know."""
+    """The models from best to worst, with scores and rank sets."""
     board, table = findings.board, findings.models
     form = score_form(table["value"])
     columns = [
@@ -124,13 +138,16 @@ def ranking(findings):
     if len(board) > 1:
         level = f"{100 * board.estimate.confidence_level:g}%"
         best = ", ".join(str(name) for name in board.rank_sets.best())
-        notes = [f"Ranks hold for all models at once ({level}). May be the best: {best}."]
-        notes += board.remarks
+        notes = [
+            f'Column "ranks": the ranks that a model may have, {level} for all models together.',
+            f"May be the best: {best}.",
+            *board.remarks,
+        ]
     return Table(columns, promise=tables.method_and_promise(board.estimate), notes=notes)
 
 
 def score_and_cost(findings):
-    """Models with score, cost, and whether they may be on the frontier."""
+    """The models with their scores and costs, and whether they may be on the frontier."""
     found = findings.tradeoff
     table, form = found.to_frame(), score_form(found.score.value)
     verdict = [
@@ -144,14 +161,14 @@ def score_and_cost(findings):
         columns += [Column(text, table[x], own) for x, text in headings.items()]
     level = f"{100 * found.confidence_level:g}%"
     promise = (
-        f"Cost is {found.cost_name}, per item. Score and cost of a model lie in their intervals "
-        f"together ({level}); what is dominated is so for all models at once ({level})"
+        f"The cost is {found.cost_name} per item. The two intervals of a model cover its true "
+        f"score and cost together ({level}). The verdicts hold for all models together ({level})"
     )
     return Table([*columns, Column("verdict", verdict)], promise=promise, notes=found.remarks)
 
 
 def _groups(findings, with_bars):
-    """The groups; on the terminal with bars on one axis, topics as headings over models."""
+    """The groups; on the terminal with topics as headings and with bars on one axis."""
     groups = findings.groups
     notes = [] if findings.worth is None else [findings.worth.sentence]
     about = {"promise": tables.method_and_promise(findings.estimate), "notes": notes}
@@ -159,21 +176,29 @@ def _groups(findings, with_bars):
         return tables.group_table(groups, GROUP_COLUMNS, ("topic", "model"), **about)
     nests = "topic" if groups["topic"].notna().any() else ""
     table = tables.group_table(groups, GROUP_COLUMNS, nests=nests, nests_always=True, **about)
-    return table._replace(columns=[*table.columns, _bars(groups)])
+    room = width() - table.width()
+    if room < _SHORTEST_BAR:
+        return table
+    return table._replace(columns=[*table.columns, _bars(groups, min(room, _BAR_WIDTH))])
 
 
-def _bars(rows):
+def _bars(rows, room):
     form = score_form(rows["direct"])
     axis = rows[["low", "direct", "value"]].min().min(), rows["high"].max()
     ends = [number(end, form) for end in axis]
     marks = _ASCII_MARKS if ascii_only() else _MARKS
     drawn = zip(rows["value"], rows["low"], rows["high"], strict=True)
-    heading = ends[0] + ends[1].rjust(_BAR_WIDTH - len(ends[0]))
-    return Column(heading, list(drawn), lambda ends: bar(*ends, axis, marks=marks), align="left")
+    heading = ends[0] + ends[1].rjust(room - len(ends[0]))
+    draw = partial(_drawn, axis=axis, width=room, marks=marks)
+    return Column(heading, list(drawn), draw, align="left")
+
+
+def _drawn(row, **settings):
+    return bar(*row, **settings)
 
 
 def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
-    """An interval drawn with characters, from edge to edge of the axis; nan draws nothing.
+    """An interval drawn with characters on an axis of this width; empty if a number is nan.
 
     >>> bar(0.5, 0.25, 0.75, axis=(0, 1), width=9)
     '  ├─●─┤'
@@ -189,48 +214,46 @@ def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
 
 
 def pair_sentences(findings, n_pairs):
-    """What the verdicts promise, and one sentence for each of so many pairs (None: all)."""
+    """The guarantee of the verdicts, and a sentence for each of the first pairs (None: all)."""
     pairs = findings.pairs
     yield (
-        f"{findings.comparison.estimate.method}; verdicts and intervals hold for all pairs at "
-        "once: a verdict is clear where the interval leaves out 0"
+        f"Method: {findings.comparison.estimate.method}. A difference is significant if its "
+        "interval excludes 0. Verdicts and intervals hold for all pairs together."
     )
     decimals = score_form(findings.models["value"])[1:]
     shown = pairs.iloc[:n_pairs]
     for row in shown.itertuples():
         yield verdict_in_words(row, decimals)
     if len(shown) < len(pairs):
-        tied = (pairs["verdict"] == "tied").sum()
-        yield (
-            f"{tied} of {len(pairs)} pairs are tied; {len(pairs) - len(shown)} more of models "
-            "further apart in the ranking: --rows all"
-        )
+        yield f"{len(pairs) - len(shown)} more pairs of models further apart: --rows all"
 
 
 def verdict_in_words(pair, form):
-    """A row of `Findings.pairs()` in a sentence, with numbers in this format."""
+    """A row of `Findings.pairs` in a sentence, with numbers in this format."""
     if np.isnan(pair.value):
-        return f"{pair.model_a} and {pair.model_b} cannot be compared: they share no items."
+        return f"{pair.model_a} and {pair.model_b} cannot be compared, because they share no items."
     difference, low, high = (number(x, f"+{form}") for x in (pair.value, pair.low, pair.high))
     interval = f"{difference}, {low} to {high}"
     if pair.verdict == "unknown":
-        return f"Which of {pair.model_a} and {pair.model_b} is better is unknown ({interval})."
+        return f"It is unknown which of {pair.model_a} and {pair.model_b} is better ({interval})."
     if pair.verdict == "tied":
-        return f"{pair.model_a} and {pair.model_b} are tied ({interval}){_needed(pair)}."
-    return f"{pair.model_a} is {pair.verdict} than {pair.model_b} ({interval})."
+        names = f"{pair.model_a} and {pair.model_b}"
+        return f"{names} are not significantly different ({interval}).{_needed(pair)}"
+    return f"{pair.model_a} is significantly {pair.verdict} than {pair.model_b} ({interval})."
 
 
 def _needed(pair):
-    """How many more items would decide, if that can be known."""
+    """A sentence on the items that would make the difference significant, if it is known."""
     if np.isinf(pair.more_items):
-        return "; no number of items would decide if that is the true difference"
+        return " No number of items would distinguish them if this is the true difference."
     if pair.more_items > 0:
-        return f"; {pair.more_items:,.0f} more items would decide if that is the true difference"
+        more = f"{pair.more_items:,.0f} more items"
+        return f" {more} would distinguish them if this is the true difference."
     return ""
 
 
 def extreme_rows(findings):
-    """One row per model and extreme: worst and best topic, and the gap; the best model first."""
+    """One row per model and extreme (worst and best topic, their gap), the best model first."""
     if findings.extremes is None:
         return pd.DataFrame(columns=["model", "extreme", *NUMBERS, "method", "guarantee"])
     rows = findings.extremes.to_frame().reset_index().astype({"model": str})
@@ -239,10 +262,10 @@ def extreme_rows(findings):
 
 
 def worst_sentences(findings, most=None):
-    """What the intervals promise, and the worst topic of each of so many models (None: all)."""
+    """The guarantee of the intervals, and the worst topics of the first models (None: all)."""
     yield (
-        f"{tables.promise(findings.extremes)}; in brackets the probability of each topic of being "
-        "the worst"
+        f"{tables.promise(findings.extremes)}. In brackets: the probability that a topic is the "
+        "worst."
     )
     rows = extreme_rows(findings)
     chances = findings.worst_chances.groupby("model", sort=False)
@@ -252,11 +275,11 @@ def worst_sentences(findings, most=None):
         own = chances.get_group(row.model).set_index("topic")["worst_probability"]
         low, high = (number(x, form) for x in (row.low, row.high))
         yield (
-            f"{row.model}: its worst topic is between {low} and {high}, and is "
+            f"{row.model}: the worst topic scores between {low} and {high}. It is most likely "
             f"{likely_in_words(own)}."
         )
     if len(worst.iloc[:most]) < len(worst):
-        yield f"{len(worst) - len(worst.iloc[:most])} more models: --rows all"
+        yield f"{counted(len(worst) - len(worst.iloc[:most]), 'more model')}: --rows all"
 
 
 def document(findings, about, verdicts):

@@ -114,7 +114,7 @@ def _scores(file, wanted, bounds, roles):
     items, named = rows.items, "model" in rows.items or len(wanted) > 0
     if "model" not in items:
         items = items.assign(model=wanted[0] if wanted else reading.readable(file).stem)
-    reading.need_columns(items, "item", told=f"no column of {file!r}")
+    reading.need_columns(items, "item", where=f"No column of {file!r}")
     models = list(items["model"].unique())
     chosen = [reading.as_in(items["model"], name) for name in wanted] or models
     for name in chosen:

@@ -1,4 +1,4 @@
-"""Estimates, models and pairs as rows for programs and tables for people, and in words."""
+"""Estimates, models and pairs: rows for programs, tables and sentences for people."""
 
 import numpy as np
 import pandas as pd
@@ -11,48 +11,57 @@ from skbench.report.table import Column, Table
 _MODELS = ("model", "model_a", "model_b")
 DIRECT = ("direct", "direct"), ("low", "direct_low"), ("high", "direct_high")
 ESTIMATES = ("estimate", "value"), ("low", "low"), ("high", "high")
-_MOST_OUTLYING = 10  # groups that are told by name
-# What each guarantee means; {covered} is the level in percent.
+_MOST_OUTLYING = 10  # groups in the list of outliers
+# What each guarantee means; {level} is the confidence level in percent.
 _MEANINGS = {
-    "each group": "about {covered} of 100 such intervals cover, whichever the group",
-    ON_AVERAGE: "about {covered} of 100 such intervals cover, a few less at some true accuracies",
-    UNLESS_SKEWED: "about {covered} of 100 such intervals cover, fewer where few scores are skewed",
-    "average over groups": "about {covered} of 100 groups are covered, not each one",
-    "posterior": "right if the prior and the model are",
-    "model": "right if the model is",
-    "none": "these intervals promise nothing",
+    "each group": "each interval covers its true value with a probability of about {level}",
+    ON_AVERAGE: "each interval covers its true value with a probability of about {level}, "
+    "slightly less for some true values",
+    UNLESS_SKEWED: "each interval covers its true value with a probability of about {level}, "
+    "less if the scores are few and skewed",
+    "average over groups": "about {level} of all intervals cover their true values; single "
+    "groups may be covered less often",
+    "posterior": "each true value is in its interval with a probability of {level}, if the prior "
+    "and the model are right",
+    "model": "each interval covers its true value with a probability of about {level}, if the "
+    "model is right",
+    "none": "they have no guaranteed coverage",
 }
 
 
 def level_and_guarantee(estimate):
-    """Level and guarantee of the intervals of an estimate, in a few words."""
-    return f"{100 * estimate.confidence_level:g}% intervals, {estimate.guarantee}"
+    """Confidence level and guarantee of the intervals, in a few words."""
+    return f"{100 * estimate.confidence_level:.4g}% intervals ({estimate.guarantee})"
 
 
 def promise(estimate):
-    """What the intervals of an estimate promise, in words."""
-    meaning = _MEANINGS[estimate.guarantee].format(covered=f"{100 * estimate.confidence_level:g}")
+    """What the intervals of an estimate guarantee, in words."""
+    level = f"{100 * estimate.confidence_level:.4g}%"
+    meaning = _MEANINGS[estimate.guarantee].format(level=level)
     return f"{level_and_guarantee(estimate)}: {meaning}"
 
 
 def method_and_promise(estimate):
-    """The same after the method."""
-    return f"{estimate.method}: {promise(estimate)}"
+    """The method and what its intervals guarantee."""
+    return f"Method: {estimate.method}. {promise(estimate)}"
 
 
 def compared_with(direct):
-    """What stands beside an estimate, in words."""
-    return f"To compare with: {direct.method}, {level_and_guarantee(direct)}"
+    """The direct estimates beside an estimate, in words."""
+    return f"Direct estimates for comparison: {direct.method}, {level_and_guarantee(direct)}"
 
 
-def worth(estimate):
-    """How many items an estimate is worth, in words."""
-    level = f"{100 * estimate.confidence_level:g}% interval"
-    if np.isnan(estimate.sample_size_ratio.value):
-        return f"How many items {estimate.method} is worth over all groups is unknown."
+def sample_size_in_words(estimate):
+    """How many times the items the direct estimates would need to be as precise."""
+    ratio = estimate.sample_size_ratio
+    if np.isnan(ratio.value):
+        return "The gain over the direct estimates is unknown."
+    high = "more" if np.isinf(ratio.high) else f"{ratio.high:.2g}"
+    level = f"{100 * estimate.confidence_level:g}%"
+    span = f"{ratio.low:.2g} {'or' if high == 'more' else 'to'} {high}"
     return (
-        f"Over all groups, {estimate.method} is {estimate.sample_size_ratio}; {level}, "
-        "from leaving items out."
+        "Over all groups the estimates are as precise as direct estimates from "
+        f"{ratio.value:.2g} times the items ({level} interval {span}, from held-out items)."
     )
 
 
@@ -116,11 +125,11 @@ def item_rows(frame):
 
 
 def group_table(rows, names=ESTIMATES, labels=("model", "topic"), **about):
-    """The groups for people, with what these columns are called; without what no group has."""
+    """The groups as a table, with these names of columns; empty columns are left out."""
     form = score_form(rows["direct"])
     columns = [Column(name, rows[name]) for name in labels if rows[name].notna().any()]
     columns += [
-        Column(heading, rows[name], "g" if name == "n" else form)
+        Column(heading, rows[name], "g" if name == "n" else form, narrow=name != "standard_error")
         for heading, name in (("n", "n"), *names)
         if rows[name].notna().any()
     ]
@@ -128,46 +137,51 @@ def group_table(rows, names=ESTIMATES, labels=("model", "topic"), **about):
 
 
 def rank_range(row):
-    """The ranks a model may have: "2" or "1-3"."""
+    """The ranks that a model may have: "2" or "1-3"."""
     low, high = row.rank_low, row.rank_high
     return f"{low}" if low == high else f"{low}-{high}"
 
 
 def outlying_groups(rows):
-    """Rows of the groups that are unlike their peers, the surest first."""
+    """Rows of the groups that may be outliers, the most probable first."""
     listed = rows[rows["outlier_probability"] > LISTED]
     return listed.sort_values("outlier_probability", ascending=False, kind="stable")
 
 
 def outlying_in_words(rows):
-    """A heading, and one line per group that is unlike its peers; nothing where none is."""
+    """A sentence, and one line per group that may be an outlier; nothing if there is none."""
     listed = outlying_groups(rows)
     if listed.empty:
         return []
     form = score_form(rows["direct"])
-    count = (
-        "1 group may be unlike its"
-        if len(listed) == 1
-        else f"{len(listed)} groups may be unlike their"
-    )
+    if len(listed) == 1:
+        head = "1 group may be an outlier. Its estimate borrows little strength. Check its items."
+    else:
+        head = (
+            f"{len(listed)} groups may be outliers. The more probable it is, the less strength "
+            "their estimates borrow. Check their items."
+        )
     lines = [_outlying_in_words(row, form) for row in listed.head(_MOST_OUTLYING).itertuples()]
     more = len(listed) - len(lines)
     return [
-        f"{count} peers, with these probabilities, and then borrows little; look at the items:",
+        head,
         *(f"  {line}" for line in lines),
         *([f"  and {more} more: column outlier_probability of --json"] if more else []),
     ]
 
 
 def _outlying_in_words(row, form):
-    name = ", ".join(str(part) for part in (row.model, row.topic) if part is not None)
+    name = " on ".join(str(part) for part in (row.model, row.topic) if part is not None)
 
-    def told(value, low, high):
-        ends = (number(x, form) for x in (value, low, high))
-        return "{} [{}, {}]".format(*ends)
+    def interval(value, low, high):
+        value, low, high = (number(x, form) for x in (value, low, high))
+        return f"{value} ({low} to {high})"
 
-    direct = told(row.direct, row.direct_low, row.direct_high)
-    estimate = told(row.value, row.low, row.high)
-    # Rounded down: a probability of 1 is not known.
-    sure = np.floor(100 * row.outlier_probability) / 100
-    return f"{name} (n = {row.n:g}): direct {direct}, estimate {estimate}, probability {sure:.2f}"
+    direct = interval(row.direct, row.direct_low, row.direct_high)
+    estimate = interval(row.value, row.low, row.high)
+    # Rounded down, so that no probability reads as 1.
+    probability = np.floor(100 * row.outlier_probability) / 100
+    return (
+        f"{name} (n = {row.n:g}): direct {direct}, estimate {estimate}, probability "
+        f"{probability:.2f} of being an outlier"
+    )

@@ -1,8 +1,7 @@
-"""Talking to the terminal: one line per note, warning or error, all on stderr."""
+"""Output to the terminal: results on stdout; notes, warnings and errors on stderr."""
 
 import io
 import math
-import re
 import shlex
 import time
 import warnings
@@ -18,30 +17,21 @@ from rich.text import Text
 
 from skbench import _progress
 from skbench._files import write_whole
+from skbench._notes import CHOICE, SUMMARY, Note
 from skbench._numbers import visible
 from skbench._undecided import Undecided
 from skbench.report.wording import as_option, as_typed, in_options
 
-# In the meta of click's context: notes not yet printed, how many at most, and rows of a table.
+# Keys in the meta of click's context: notes to print, their maximum, and rows of a table.
 _NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.most_rows"
-# Notes that repeat how a file was read, and those that sum it up; all others are of something
-# doubtful or left out.
-_ROUTINE = re.compile(
-    r"(past: )?([\w -]+: (column '.*'$|\d+ files?$)|one column of scores|judge columns|not used)"
-)
-_LOSS = re.compile(
-    "skipped|left out|dropped|ignored|not taken for|no answer|count twice|differ in|not finish|"
-    "results report|no rank"
-)
-_SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|picture|baseline): ")
-_NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
+_NARROWEST_TEXT = 12  # columns to which names are folded if a table is too wide
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
 _OF_ONE_FILE = ("arena", "judge", "metrics")  # commands that read no folders
 
 
 class DataError(click.ClickException):
-    """Something is wrong with the data or the installation: exit code 1."""
+    """An error in the data or the installation: exit code 1."""
 
     exit_code = 1
 
@@ -50,34 +40,36 @@ class DataError(click.ClickException):
         self.commands = commands
 
     def show(self, file=None):
-        """Print ``skbench: message`` on stderr, and commands that mend it."""
+        """Print ``skbench: message`` on stderr, and commands that avoid the error."""
         for line in filter(None, (f"skbench: {self.message}", *self.commands)):
             click.echo(_unbroken(line), err=True)
 
 
 def command_with(name=None, **options):
-    """The command that was called, or another on the same files, with these options too.
+    """The command line of the running command with these options added.
 
-    None where it has no such option, or reads no folders.
+    With a name, the command line of that command on the same files. The result is None if the
+    command lacks an option, or reads single files but a folder was given.
     """
     context = click.get_current_context()
     command = context.command
     if name is not None:
         command = getattr(import_module(f"skbench.report.{name}"), name)
     files = [param for param in context.command.params if isinstance(param, click.Argument)]
-    known = {param.name for param in command.params}
+    known = {param.name: param for param in command.params}
     given = [
         param
         for param in context.command.params
         if context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
         and param not in files
         and param.expose_value
-        and param.name in known - {"by" if name == "topic" else name for name in options}
+        and param.name in known.keys() - {"by" if name == "topic" else name for name in options}
+        and (name is None or _carries_over(param, known[param.name]))
     ]
     words = ["skbench", command.name]
     for param in files:
         if not param.required and param.name not in known:
-            continue  # models, which other commands do not name
+            continue  # names of models, which other commands do not take
         value = context.params[param.name]
         several = value if isinstance(value, (tuple, list)) else [value]
         if name in _OF_ONE_FILE and any(one and Path(one).is_dir() for one in several):
@@ -93,57 +85,61 @@ def command_with(name=None, **options):
     return shlex.join(words)
 
 
+def _carries_over(param, other):
+    """Whether another command takes an option in the same way; files are written only once."""
+    return param.type.name == other.type.name and not hasattr(param.type, "replaces")
+
+
 def setting(name, default=None):
-    """What all commands alike are asked for, such as MOST_ROWS; else the default."""
+    """The value of a common option, such as MOST_ROWS, or the default."""
     context = click.get_current_context(silent=True)
     return default if context is None else context.meta.get(name, default)
 
 
-def say(text):
-    """Note something for stderr, in one line: before the results, or when the command ends."""
+def note(text, importance=None):
+    """Keep a line for stderr until the results are printed or the command ends.
+
+    The importance is one of `skbench._notes`; by default that of a `Note`, and `CHOICE` of other
+    texts. Unless --verbose is given, only the most important notes are printed.
+    """
     context = click.get_current_context(silent=True)
     if context is None:
-        return say_now(text)
+        return print_note(text)
+    if importance is None:
+        importance = getattr(text, "importance", CHOICE)
     if _NOTES not in context.meta:
         context.meta[_NOTES] = []
         context.call_on_close(print_notes)
-    context.meta[_NOTES].append(one_line(text))
+    context.meta[_NOTES].append(Note(one_line(text), importance))
 
 
-def say_now(text):
-    """Print a line on stderr, however quiet the command is to be."""
+def print_note(text):
+    """Print a line on stderr, even with --quiet."""
     click.echo(one_line(text), err=True)
 
 
 def print_notes():
-    """Print the notes so far on stderr; if they are too many, the most important ones."""
+    """Print the notes so far on stderr; if there are too many, the most important ones."""
     notes, most = list(dict.fromkeys(setting(_NOTES, ()))), setting(MOST_NOTES, math.inf)
     if notes:
         click.get_current_context().meta.pop(_NOTES)
     if len(notes) > most:
-        kept = sorted(notes, key=_place_of_note)[: most - 1]
+        kept = sorted(notes, key=lambda text: text.importance)[: most - 1]
         notes = [*kept, f"{len(notes) - len(kept)} more notes: -v"] if most else []
-    for note in notes:
-        say_now(note)
-
-
-def _place_of_note(note):
-    """0 for what was left out or is doubtful, then choices, sums, and how a file was read."""
-    if _LOSS.search(note):
-        return 0
-    return 3 if _ROUTINE.match(note) else 2 if _SUMMARY.match(note) else 1
+    for text in notes:
+        print_note(text)
 
 
 def save_picture(figure, path):
-    """Write a figure to just this file, as PNG where its name does not say what, and tell."""
+    """Write a figure to this file, as PNG if the name has no suffix, and note the file."""
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=150, format=Path(path).suffix[1:] or "png")
     write_whole(path, drawn.getvalue())
-    say(f"picture: {path}")
+    note(f"picture: {path}", SUMMARY)
 
 
 def one_line(text):
-    """The text without line breaks, control characters shown, arguments of Python as options."""
+    """The text in one line, with options in place of arguments of Python."""
     return in_options(_unbroken(text))
 
 
@@ -153,14 +149,14 @@ def _unbroken(text):
 
 @contextmanager
 def in_one_line():
-    """Turn errors in the data into one line each, `DataError`, and warnings, each told once."""
-    said = set()
+    """Turn errors in the data into a `DataError`, and print each warning once, in one line."""
+    printed = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
         text = one_line(message)
-        if text not in said:
-            said.add(text)
-            say_now(f"warning: {text}")
+        if text not in printed:
+            printed.add(text)
+            print_note(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -172,9 +168,9 @@ def in_one_line():
         except BrokenPipeError:
             raise
         except Undecided as error:
-            # `doctor` tells what can be done with a file; `report` does it.
-            asked = click.get_current_context().command.name
-            best = {"name": "report"} if asked == "doctor" else {}
+            # `doctor` explains how a file is read; `report` is the command to run on it.
+            running = click.get_current_context().command.name
+            best = {"name": "report"} if running == "doctor" else {}
             commands = [command_with(**(best | choice)) for choice in error.choices]
             raise DataError(one_line(error.text), commands) from error
         except (ValueError, OSError, ImportError) as error:
@@ -186,7 +182,7 @@ def in_one_line():
 
 @contextmanager
 def working(text):
-    """Show how far something is: a bar on a terminal, a line now and then elsewhere."""
+    """Show the progress: a bar on a terminal, a line from time to time elsewhere."""
     console = Console(stderr=True, force_jupyter=False)
     if not console.is_terminal:
         report = _now_and_then(text)
@@ -198,12 +194,12 @@ def working(text):
         task = bar.add_task(text, total=None)
 
         def report(done, total, what=""):
-            told = f"{text}: {visible(what)}" if what else text
-            if total is None:  # a step on the way: the bar stays where it is, or pulses
-                bar.update(task, description=f"{told}, step {done}")
+            described = f"{text}: {visible(what)}" if what else text
+            if total is None:  # a step of unknown length: the bar does not move
+                bar.update(task, description=f"{described}, step {done}")
                 return
-            bar.update(task, completed=done, total=total, description=told)
-            if done == total:  # what comes next has no length yet
+            bar.update(task, completed=done, total=total, description=described)
+            if done == total:  # the length of the next part is unknown
                 bar.tasks[0].total = None
 
         with _progress.listening(report):
@@ -211,65 +207,77 @@ def working(text):
 
 
 def _now_and_then(text):
-    """A function that says how far something is, but not too often."""
+    """A function that prints the progress, but not too often."""
     last = time.monotonic()
 
     def report(done, total, what=""):
         nonlocal last
         if time.monotonic() - last > _PLAIN_SECONDS:
             last = time.monotonic()
-            far = f"step {done}" if total is None else f"{done} of {total}"
+            progress = f"step {done}" if total is None else f"{done} of {total}"
             if setting(MOST_NOTES, 1):
-                say_now(f"{text}: {f'{what}, ' if what else ''}{far}")
+                print_note(f"{text}: {f'{what}, ' if what else ''}{progress}")
 
     return report
 
 
 def _stdout():
-    """The console of the results, which notes come before."""
+    """The console of the results; the notes are printed before them."""
     print_notes()
     return Console(force_jupyter=False)
 
 
 def print_table(table, narrow):
-    """Print a rich table on stdout with every number whole; `narrow` where it is too wide."""
+    """Print a rich table on stdout with whole numbers; `narrow` if the first is too wide."""
     console = _stdout()
-    if console.is_terminal:
-        table = _fitted(table, narrow, console)
-    else:
-        console.width = _UNLIMITED
+    table = _fitted(table, narrow, console)
     console.print(table)
 
 
+def width():
+    """Columns of the terminal, or of COLUMNS or 80 elsewhere."""
+    return Console(force_jupyter=False).width
+
+
 def _fitted(table, narrow, console):
-    """The table for a terminal, which is taken to be as wide as numbers need."""
+    """The table that fits, on a console made as wide as its numbers need."""
     unlimited = console.options.update(width=_UNLIMITED)
     needed = console.measure(table, options=unlimited).maximum
     if needed > console.width:
         table = narrow
         needed = console.measure(table, options=unlimited).maximum
-        first = next(iter(table.columns)).cells
-        widest = max(console.measure(cell, options=unlimited).maximum for cell in first)
-        needed -= max(0, widest - _NARROWEST_TEXT)
+        for column in table.columns:
+            if not column.no_wrap:
+                widths = (console.measure(x, options=unlimited).maximum for x in column.cells)
+                needed -= max(0, max(widths, default=0) - _NARROWEST_TEXT)
         needed = max(console.width, needed)
     console.width = needed
     return table
 
 
 def ascii_only():
-    """Whether stdout may lack the characters that lines and bars are drawn with."""
+    """Whether stdout may lack the characters of lines and bars."""
     return Console(force_jupyter=False).options.ascii_only
 
 
 def print_prose(text):
-    """Print a paragraph on stdout, wrapped; line breaks before and after it are kept."""
+    """Print a wrapped paragraph on stdout; line breaks before and after it are kept."""
     inner = text.strip("\n")
     _stdout().print(Text(text.replace(inner, visible(inner)) if inner else text))
 
 
 def print_line(text):
-    """Print on stdout, wrapped on a terminal and in one line elsewhere."""
+    """Print a line on stdout, which is wrapped only on a terminal."""
     console = _stdout()
     if not console.is_terminal:
         console.width = _UNLIMITED
     console.print(Text(visible(text)))
+
+
+def print_next(commands):
+    """Print the commands to run next on stdout, unwrapped so that they can be copied."""
+    commands = list(filter(None, commands))
+    if commands:
+        click.echo("\nNext:")
+    for command in commands:
+        click.echo(f"  {_unbroken(command)}")

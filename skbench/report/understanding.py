@@ -1,23 +1,25 @@
-"""What was understood of a file: models, topics, items, repeats, clusters, gaps, other columns."""
+"""The contents of a file: models, topics, items, repeats, clusters, missing answers."""
 
 import numpy as np
 import pandas as pd
 
+from skbench._notes import ROUTINE, SUMMARY, Note
 from skbench.items.codes import CodedRows
 from skbench.items.ranges import different_units
 from skbench.items.roles import judge_columns
 from skbench.items.rows import as_frame
 
+BINARY = "scores 0 or 1"
 _MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
 _MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
 
 
 def understood(rows):
-    """What `ItemRows` hold, as a dict for JSON.
+    """The contents of `ItemRows`, as a dict for JSON.
 
-    Counts are 0 where there is no column; `blank` is the share of answers that are not there;
-    `gaps`, of each model that lacks some, the share answered by part of the items.
+    Counts are 0 without a column. `blank` is the share of missing answers. `gaps` has the share of
+    answers by part of the items, for each model with missing answers.
     """
     items = rows.items
     coded = CodedRows(as_frame(items), refuses_missing=False)
@@ -49,69 +51,69 @@ def understood(rows):
 
 
 def in_lines(found):
-    """The same in lines of text, a small map of gaps among them."""
+    """The contents in lines of text, with a small map of the missing answers."""
     n = {noun: found[f"n_{noun}s"] for noun in ("model", "topic", "item")}
     size = [counted(number, noun) for noun, number in n.items() if number]
     answers = f"{counted(found['n_answers'], 'answer')}; " if found["n_answers"] else ""
-    yield f"understood: {', '.join(size) or 'no models or topics'}; {answers}{found['scores']}"
+    held = f"{', '.join(size) or 'no models or topics'}; {answers}{found['scores']}"
+    yield Note(f"understood: {held}", SUMMARY)
     if found["what"] == "groups":
-        yield "rows are results of groups: which items were right is not known"
+        yield "rows are results of groups, without scores of items"
     if found["n_repeats"] > 1:
-        yield f"repeats: up to {found['n_repeats']} answers of a model to an item"
+        yield Note(f"repeats: up to {found['n_repeats']} answers of a model to an item", SUMMARY)
     if found["n_clusters"]:
-        yield f"clusters: {found['n_clusters']:,}"
+        yield Note(f"clusters: {found['n_clusters']:,}", SUMMARY)
     gaps = found["gaps"]
     if gaps:
         few = " (# all, + half or more, - less, . none)"
-        yield f"with gaps: {100 * found['blank']:.3g}% of the answers are not there{few}"
+        yield f"missing: {100 * found['blank']:.3g}% of the answers{few}"
         for gap in gaps[:_MOST_MODELS]:
             marks = (next(mark for least, mark in _MARKS if x >= least) for x in gap["answered"])
             yield f"{''.join(marks)} {gap['model']}"
         if len(gaps) > _MOST_MODELS:
-            yield f"and {counted(len(gaps) - _MOST_MODELS, 'more model')} with gaps"
+            yield f"and {counted(len(gaps) - _MOST_MODELS, 'more model')} with missing answers"
     elif n["item"] and n["model"] > 1:
-        yield "crossed: every model answered every item"
+        yield Note("crossed: every model answered every item", SUMMARY)
     humans, judges = found["human_columns"], found["judge_columns"]
     if humans and judges:
-        yield (
-            f"judge columns: {', '.join(judges)} beside human labels in {humans[0]}: "
-            f"skbench judge FILE --judge {judges[0]} --human {humans[0]}"
-        )
+        command = f"skbench judge FILE --judge {judges[0]} --human {humans[0]}"
+        known = f"judge columns: {', '.join(judges)} beside human labels in {humans[0]}"
+        yield Note(f"{known}: {command}", ROUTINE)
 
 
 def counted(n, noun):
-    """A number with its noun: "1 model", "2,000 models"."""
+    """A number with its noun, such as "1 model" or "20,000 models"."""
     return f"{n:{',' if n >= 10_000 else ''}} {noun}{'s' * (n != 1)}"
 
 
 def answer_key(rows):
-    """Columns that name an answer: of the model, if there is one, and of the item."""
+    """Columns that identify an answer: the model, if there is one, and the item."""
     return ["model"] * ("model" in rows.items) + rows.key
 
 
 def units_in_doubt(items):
-    """A question, where some models or topics look to be scored in percent and others not."""
+    """A warning if some models or topics seem to be scored in percent and others not."""
     named = [name for name in ("model", "topic") if name in items]
     tops = (items["score"].abs().groupby(items[name]).max().to_dict() for name in named)
     return next(filter(None, map(different_units, tops)), None)
 
 
 def _scores(rows):
-    """What scores there are, in words, and their range where it is known."""
+    """The kind of scores in words, and their range if known."""
     from skbench.report.reading import score_range
 
     score, known = rows.items["score"], score_range(rows)
     if rows.groups is not None and "k" in rows.items:
-        return f"{counted(len(score), 'group')}, right ones counted", known
+        return f"{counted(len(score), 'group')} with counts of correct answers", known
     if score.isin((0, 1)).all():
-        return "right or wrong", known
+        return BINARY, known
     kind = "scores" if rows.groups is None else "means"
-    span = "range not known" if known is None else f"possible {known[0]:g} to {known[1]:g}"
+    span = "range unknown" if known is None else f"possible range {known[0]:g} to {known[1]:g}"
     return f"{kind} from {score.min():.6g} to {score.max():.6g}, {span}", known
 
 
 def _gaps(rows, coded, n_models, n_items, repeats):
-    """Share of the answers that are not there, and where, model by model."""
+    """The share of missing answers, and the shares of answers of each model."""
     n_answers = len(rows.items)
     if n_models < 2:
         n_blank = 0 if rows.blank is None else len(rows.blank)
@@ -123,7 +125,7 @@ def _gaps(rows, coded, n_models, n_items, repeats):
     model, models = pd.factorize(rows.items["model"])
     answered = np.zeros((len(models), n_items), dtype=bool)
     answered[model, item] = True
-    # A part of the map for each topic, or for items that stand together in the file.
+    # A part of the map is a topic, or a run of items in the file.
     part = np.arange(n_items) * min(n_items, _MOST_CELLS) // n_items
     if 0 < topic.max() < _MOST_CELLS:
         part[item] = topic

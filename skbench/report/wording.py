@@ -1,4 +1,4 @@
-"""Messages of Python code in the words of the command line: options in place of arguments."""
+"""Messages of Python code for the command line, with options in place of arguments."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ METHODS = {
     "fay-herriot": "FayHerriot",
     "structured": "StructuredRegression",
 }
-# Arguments whose options have other names; of several options, the first that a command has.
+# Arguments whose options have other names. The first option that a command has is used.
 _RENAMED = {
     "topic": ("by", "topics"),
     "topics": ("topics", "by"),
@@ -33,13 +33,13 @@ _RENAMED = {
     "n_runs": ("runs",),
     "random_state": ("seed",),
 }
-# Arguments that are recognized where the command has no such option, too.
+# Arguments that are recognized even if the command has no such option.
 _ARGUMENTS = frozenset(
     "model models item score cluster format filter skip_bad_lines missing bounds variance interval "
     "features bank baseline candidate event label_values margin population power_tuning n method "
     "prior_variance regressor".split()
 ) | set(_RENAMED)
-# Without ends, what files hold could make it slow.
+# The bounded length keeps matching fast on any text from files.
 _QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.){0,999}'|"(?:[^"\\]|\\.){0,999}")(?!\w)"""
 _VALUE = rf"{_QUOTED}|\[[^][]*\]|\([^()]*\)|{{[^{{}}]*}}|\.\.\.|-?\w+(?:[.-]\w+)*"
 _API = "|".join(name for name in skbench.__all__ if name.lower() != name or "_" in name)
@@ -51,16 +51,15 @@ _SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?(?:[.?!](?= +[A-Z])|$)", re.DOTALL)
 
 
 class _NoOption(Exception):
-    """A sentence speaks of what the command has no option for."""
+    """A sentence needs an option that the command does not have."""
 
 
 def in_options(text, command=None):
     """A message with options of a command in place of arguments and estimators of Python.
 
-    The command is the one that runs, unless another is given; where none runs, nothing changes.
-    Arguments stand in messages as ``name=``, ``name=value`` or ``name=...``. What is quoted is
-    data of users and stays. A sentence about something that the command has no option for is
-    left out if another sentence remains.
+    The default is the running command; without one, the text does not change. Arguments have the
+    form ``name=``, ``name=value`` or ``name=...``. Quoted text is data and does not change.
+    Sentences on options that the command does not have are dropped if another sentence remains.
 
     >>> gate = click.Command("gate", params=[click.Option(["--missing"])])
     >>> in_options("2 are blank. Pass missing='wrong'. Or use MixedModel().", gate)
@@ -80,7 +79,7 @@ def in_options(text, command=None):
 
 
 def as_option(name, value, command):
-    """Words of the command line for an argument and its value, None where there is no option."""
+    """Words of the command line for an argument and its value, or None without an option."""
     if name == "model" and isinstance(value, dict):
         pairs = ((old, "NEW" if new is ... else new) for old, new in value.items())
         return [word for old, new in pairs for word in ("--rename", f"{old}={new}")]
@@ -92,7 +91,7 @@ def as_option(name, value, command):
 
 
 def as_typed(option, value):
-    """Words of the command line for an option and its value; ... stands for any value."""
+    """Words of the command line for an option and its value; ... means any value."""
     flag = max(option.opts, key=len)
     if option.is_flag or value is ...:
         return [flag]
@@ -106,7 +105,7 @@ def _is_refused(value, kind):
 
 
 def _translated(found, command):
-    """What stands for a token: quoted text, an argument, or a public name of Python."""
+    """The replacement of a token: quoted text, an argument, or a public name of Python."""
     name, api = found["name"], found["api"]
     if api is not None:
         method = next((key for key, value in METHODS.items() if value == api), None)
@@ -124,7 +123,7 @@ def _translated(found, command):
 
 
 def _value(text):
-    """The value of an argument; what is no literal stays as it is, and nothing is ``...``."""
+    """The value of an argument; other than literals stay text, and no value is ``...``."""
     try:
         return ast.literal_eval(text or "...")
     except (ValueError, SyntaxError):

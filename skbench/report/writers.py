@@ -1,4 +1,4 @@
-"""Tables on the terminal, in Markdown and in LaTeX; the template of the page is the fourth."""
+"""Tables on the terminal, in Markdown and in LaTeX."""
 
 from rich import box
 from rich.table import Table as RichTable
@@ -19,17 +19,21 @@ _LATEX = {
 
 
 def print_whole(table):
-    """Print head, promise, grid and notes on stdout."""
+    """Print the conclusion, the columns, the notes and the next commands on stdout."""
+    if table.conclusion:
+        terminal.print_prose(" ".join(table.conclusion) + ("\n" if table.columns else ""))
     for line in table.head:
         terminal.print_line(line)
     if table.columns:
         print_grid(table)
-    for sentence in table.notes:
+    promise = [f"{table.promise}."] if table.conclusion and table.promise else []
+    for sentence in [*promise, *table.notes]:
         terminal.print_prose(sentence)
+    terminal.print_next(table.next_commands)
 
 
 def print_grid(table):
-    """Print the columns on stdout, fewer on a narrow terminal, and as many rows as asked."""
+    """Print the first rows on stdout, with fewer columns if all of them do not fit."""
     shown = table.first(terminal.setting(terminal.MOST_ROWS))
     wide = shown.nested() if table.nests and table.nests_always else shown
     terminal.print_table(as_rich(wide), as_rich(shown.narrowed()))
@@ -39,7 +43,7 @@ def print_grid(table):
 
 
 def as_rich(table):
-    """The columns for a terminal; text may be folded."""
+    """The columns as a table of rich, in which text may be folded."""
     rich = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
         rich.add_column(
@@ -54,7 +58,7 @@ def as_rich(table):
 
 
 def as_markdown(table):
-    """The table in Markdown: columns, promise and notes.
+    """The table in Markdown: conclusion, columns, guarantee and notes.
 
     >>> from skbench.report.table import Column, Table
     >>> print(as_markdown(Table([Column("model", ["a|b"]), Column("score", [0.5], ".1f")])))
@@ -66,7 +70,9 @@ def as_markdown(table):
     headings = [column.heading.replace("\n", " ") for column in table.columns]
     head, *rows = (list(map(markdown_text, row)) for row in (headings, *table.rows()))
     grid = "\n".join(f"| {' | '.join(row)} |" for row in (head, marks, *rows))
-    return "\n\n".join(filter(None, [grid, markdown_text(table.promise), as_list(table.notes)]))
+    conclusion = " ".join(map(markdown_text, table.conclusion))
+    promise = markdown_text(f"{table.promise}." if table.promise else "")
+    return "\n\n".join(filter(None, [conclusion, grid, promise, as_list(table.notes)]))
 
 
 def as_list(sentences):
@@ -75,7 +81,7 @@ def as_list(sentences):
 
 
 def as_latex(table):
-    r"""The table in LaTeX, for the package booktabs; its promise, or first note, as the caption.
+    r"""The table in LaTeX (package booktabs), with its guarantee or first note as the caption.
 
     >>> from skbench.report.table import Column, Table
     >>> print(as_latex(Table([Column("model", ["a_b"]), Column("score", [0.5], ".1f")])))
@@ -111,6 +117,6 @@ def as_latex(table):
 
 
 def latex_text(text):
-    """Text as it stands, whatever its characters mean in LaTeX."""
+    """Text with the special characters of LaTeX escaped."""
     flat = visible(str(text).replace("\n", " "))
     return "".join(_LATEX.get(character, character) for character in flat)

@@ -138,7 +138,7 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
     document, notes = document_of(votes.assign(prediction=1), tmp_path / "v.csv")
     assert document["models"] == document_of(votes, tmp_path / "v.csv")[0]["models"]
     assert "'prediction'" in notes and "not used" in notes
-    assert run(votes, tmp_path / "v.csv").stdout.startswith("ada is the best of 3 models")
+    assert run(votes, tmp_path / "v.csv").stdout.startswith("ada (")
 
 
 def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
@@ -165,7 +165,7 @@ def test_a_judge_without_use_says_so(votes, tmp_path):
 
 def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
     result = run(votes[:24], tmp_path / "v.csv")
-    assert "may be the best of 3 models" in result.stdout.splitlines()[0]
+    assert " of 3 models " in result.stdout.splitlines()[0]
     assert "more votes between ada and" in " ".join(result.stdout.split())
 
 
@@ -182,7 +182,7 @@ def test_refusals_offer_votes_only_with_commands_that_run(votes, tmp_path, names
     words = shlex.split(command)
     assert result.exit_code == 1 and tuple(words[4::2]) == names
     done = CliRunner().invoke(arena, words[2:])
-    assert done.stdout.startswith("ada is the best of 3 models")
+    assert done.stdout.startswith("ada (")
 
 
 def test_numbers_are_offered_by_name_or_where_there_are_ties(votes, tmp_path):
@@ -226,7 +226,10 @@ def test_models_that_nobody_beat_are_named(votes, tmp_path):
     assert row["value"] is None and (row["rank_low"], row["rank_high"]) == (1, 4)
     assert "top (never beaten)" in notes and "top (never beaten)" in document["remarks"][0]
     printed = run(table, tmp_path / "v.csv")
-    assert printed.stdout.startswith("top (unknown)") and "invalid value" not in printed.stderr
+    assert (
+        "top (unknown)" in " ".join(printed.stdout.split())
+        and "invalid value" not in printed.stderr
+    )
 
 
 def test_a_folder_of_votes_is_not_offered_to_a_command_that_reads_one_file(tmp_path):

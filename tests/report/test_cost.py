@@ -52,7 +52,7 @@ def test_cost_of_a_file_with_a_column_per_model_is_refused(written, column):
     wide = pd.DataFrame({"item": range(9), "score_a": 1, "score_b": [0, 1, 1] * 3})
     path = written(wide.assign(cost_a=0.1, cost_b=0.2))
     out = run(report, path, "--models", "score_*", *(["--cost", column] if column else ["--cost"]))
-    assert out.exit_code == 1 and "one row per answer" in out.stderr
+    assert out.exit_code == 1 and "--cost" in out.stderr
 
 
 def test_an_answer_that_is_not_there_has_no_cost(written):
@@ -106,4 +106,5 @@ def test_costs_of_logs(logs):
 def test_costs_of_logs_change_nothing_else(logs, more):
     found, bare = (run(report, folder, *more) for folder in logs)
     assert found.exit_code == 0
-    assert (found.stdout, found.stderr) == (bare.stdout, bare.stderr)
+    texts = [out.stdout.partition("\nNext:\n")[0] for out in (found, bare)]  # paths differ
+    assert (texts[0], found.stderr) == (texts[1], bare.stderr)

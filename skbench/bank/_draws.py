@@ -1,4 +1,4 @@
-"""From fitted models to draws of their mean scores over all items of a benchmark."""
+"""Draws of the mean scores of fitted models over all items of a benchmark."""
 
 import zlib
 from functools import partial
@@ -19,23 +19,23 @@ from skbench.stats.item_response.unit_prediction import (
 
 N_DRAWS = 2000
 _ITEMS_AT_ONCE = 1024
-_ONE_BY_ONE = 200  # most items of a topic whose answers are drawn themselves, not their sum
+_ONE_BY_ONE = 200  # items of a topic up to which single answers are drawn, not their sum
 _LEAST_ASSISTED = 10
 _LEAST_IN_TOPIC = 2
 
 
 class Totals(NamedTuple):
-    """Draws of mean scores in score units; topics without an item are left out."""
+    """Draws of mean scores in score units, without topics that have no item."""
 
     draws: np.ndarray  # (n_draws, n_models, n_topics)
-    least: np.ndarray  # (n_models, n_topics), with all scores not seen at the lower bound
+    least: np.ndarray  # (n_models, n_topics), with all unobserved scores at the lower bound
     largest: np.ndarray
     size: np.ndarray  # (n_topics,), number of items
     topics: np.ndarray
-    whole: np.ndarray  # (n_draws, n_models), of all items: with the assisted estimate
+    whole: np.ndarray  # (n_draws, n_models), over all items, with the model-assisted estimate
 
     def of(self, levels):
-        """Draws, and least and largest possible scores, by model, topic or both."""
+        """Draws, and smallest and largest possible scores, by model, topic or both."""
         if levels == ["model"]:
             share = self.size / self.size.sum()
             return self.whole, self.least @ share, self.largest @ share
@@ -64,7 +64,7 @@ def totals_of(estimator, population, n_draws):
 
 
 class _Sampler:
-    """Draws of the scores of items that new models were not asked."""
+    """Draws of the scores of items that new models did not answer."""
 
     def __init__(self, estimator, population, n_draws):
         self.population, self.n_draws, self.design = population, n_draws, estimator._design
@@ -72,7 +72,7 @@ class _Sampler:
         self.codes, self.size = estimator.bank.topic_codes_, population.sizes()
         self.fits = list(estimator._fits.values())
         names = [zlib.crc32(str(name).encode()) for name in estimator.models_]
-        # One stream a model, by its name: the order of the models changes nothing.
+        # One random stream per model name, so that the order of the models does not matter.
         self.streams = [np.random.default_rng([estimator._seed, name]) for name in names]
         self.shared, together = shared_noise(self.fits, len(self.codes))
         q = self.design.bank.shape[1] + len(self.design.topics)
@@ -81,7 +81,7 @@ class _Sampler:
         self.seed = estimator._seed
         self.n_topics = len(population.topics)
         left = [self._of_topics(population.not_asked(f)[0]) for f in self.fits]
-        # One way for all models, which have a part of their chance in common.
+        # The same method for all models, because they share a part of their random numbers.
         fewest = np.min(np.where(np.array(left) > 0, left, np.inf), axis=0)
         self.many = np.isfinite(fewest) & (fewest > _ONE_BY_ONE)
         self.single = np.flatnonzero(~self.many[self.codes])
@@ -127,13 +127,13 @@ class _Sampler:
         drawn = self._one_by_one(effects, left, rng)
         if self.many.any():
             summed = left & self.many[codes]
-            # As of single answers, which are alike where both models take the common number.
+            # The correlation of single answers, which are equal if both use the common number.
             normals = self._normals(rng, self.shared**2)
             drawn += drawn_sums(effects, X[summed], codes[summed], normals)
         return drawn
 
     def _one_by_one(self, effects, left, rng):
-        """Draws of sums of answers that are drawn themselves."""
+        """Draws of sums over answers that are drawn one by one."""
         common = np.random.default_rng([self.seed, 0])
         drawn = np.zeros((self.n_draws, self.n_topics))
         for start in range(0, len(self.single), _ITEMS_AT_ONCE):
@@ -149,7 +149,7 @@ class _Sampler:
         return drawn
 
     def _uniforms(self, left, common, rng):
-        """Uniform numbers for items not asked; the share that models have in common is the same."""
+        """Uniform numbers for unanswered items; models have a share of them in common."""
         own = rng.random((int(left.sum()), self.n_draws), np.float32)
         if self.shared == 0:
             return own
@@ -157,7 +157,7 @@ class _Sampler:
         return np.where(rng.random(own.shape, np.float32) < self.shared, of_all, own)
 
     def _beyond(self, fitted, effects, rows, n, rng):
-        """Draws of the sums over items that the bank lacks, which are alike within a topic."""
+        """Draws of sums over items that are not in the bank; these are exchangeable within a topic."""
         coefficients, of_topics = effects
         X, topic, h = rows
         value = h * (coefficients @ X.T + of_topics[:, topic])
@@ -166,14 +166,14 @@ class _Sampler:
         return rng.binomial(n, 1 / (1 + np.exp(-np.clip(value, -30, 30))))
 
     def _normals(self, rng, shared):
-        """Normal numbers by topic, with a correlation between models."""
+        """Normal numbers by topic, correlated between models."""
         own = rng.standard_normal((self.n_draws, self.n_topics))
         common = np.random.default_rng([self.seed, 1]).standard_normal(own.shape)
         return np.sqrt(1 - shared) * own + np.sqrt(shared) * common
 
     def _failures(self, fitted, mean, rng):
-        """Draws of what failures that were not seen take from, or add to, a score."""
-        # One worst case more (stats.worst_case): its own share of the variance, on either side.
+        """Draws of the effect on a score of rare failures that are not in the sample."""
+        # The share of the variance of one additional worst case (stats.worst_case), on each side.
         n = max(len(fitted.y), 2)
         reach = np.sqrt(n / ((n + 1) ** 2 * (n - 1)))
         side = rng.standard_normal((self.n_draws, 1))
@@ -181,7 +181,7 @@ class _Sampler:
         return reach * np.where(side < 0, side * away[0], side * away[1])
 
     def with_assisted(self, number, name, drawn, ends):
-        """Draws of the whole, moved and scaled to the mean and variance of both estimates."""
+        """Draws of the total, shifted and rescaled to include the model-assisted estimate."""
         fitted, mean, variance = self.fits[number], drawn.mean(), drawn.var()
         if not self._may_assist(name, fitted):
             return drawn
@@ -190,21 +190,21 @@ class _Sampler:
         if not share > 0:
             return drawn
         moved = value + (drawn - mean) * np.sqrt(wider / variance)
-        if fitted.is_answers:  # totals are whole numbers, counted from those seen
+        if fitted.is_answers:  # keep whole numbers of correct answers
             n = self.size.sum()
             moved = ends[0] + np.rint((moved - ends[0]) * n) / n
         return np.clip(moved, *ends)
 
     def _may_assist(self, name, fitted):
-        """Whether the items asked are a random sample, large enough for a variance of residuals."""
-        # With fewer answers of either kind that variance contradicts models that are right.
+        """Whether the answered items are a random sample that is large enough."""
+        # With fewer answers of either kind, the residual variance contradicts correct models.
         y = fitted.y
         rarer = min(y.sum(), len(y) - y.sum()) if fitted.is_answers else len(y)
         unseen = self.size.sum() > self.population.belongs(fitted).sum()
         return self.random_sample[name] and rarer >= _LEAST_ASSISTED and unseen
 
     def _assisted(self, fitted):
-        """Assisted estimate of the whole."""
+        """Model-assisted estimate of the total."""
         population, design = self.population, self.design
         inside = population.belongs(fitted)
         residual = (fitted.y - fitted.fit.held_out)[inside]
@@ -227,7 +227,7 @@ class _Sampler:
         return found._replace(value=value, variance=variance)
 
     def _weights(self, fitted, inside):
-        """Items of the benchmark that each item asked stands for, up to a factor."""
+        """Number of benchmark items that each answered item represents, up to a factor."""
         weight, topic = fitted.weight[inside], fitted.topic[inside]
         n = np.bincount(topic, minlength=self.n_topics)
         stratified = n[self.size > 0].min() >= _LEAST_IN_TOPIC
@@ -237,10 +237,10 @@ class _Sampler:
 
 
 def shared_noise(fits, n_items):
-    """Correlation of what models answer on the same items beyond the prediction, and of errors.
+    """Correlations between models: of answers given the prediction, and of estimation errors.
 
-    The errors of two models are correlated as far as they were asked the same items. One item on
-    which the two contradict each other is added to those seen of each pair.
+    Errors of two models are correlated if both answered the same items. To stabilize the estimate,
+    one item on which the two disagree is added to the items of each pair.
     """
     rests, places = [], []
     for fitted in fits:

@@ -1,4 +1,4 @@
-"""One Parquet file per bank: plain columns, no pickle."""
+"""Save a bank in one Parquet file of plain columns, without pickle."""
 
 import json
 
@@ -19,7 +19,7 @@ def write_bank(bank, path):
     import pyarrow.parquet as pq
 
     columns = {
-        **{role: _kept(role, bank.items_[role], _in_parquet) for role in _LABELS},
+        **{role: _preserved(role, bank.items_[role], _in_parquet) for role in _LABELS},
         "easiness": bank.easiness_,
         "n_answers": bank.n_answers_,
     }
@@ -28,35 +28,35 @@ def write_bank(bank, path):
     for j, column in enumerate(bank.scores_.T):
         gaps = np.isnan(column)
         columns[f"score {j}"] = pa.array(np.where(gaps, 0, column), mask=gaps).cast(kind)
-    told = {
+    description = {
         "format": _FORMAT,
-        "models": _kept("model", bank.models_, _in_json),
+        "models": _preserved("model", bank.models_, _in_json),
         "ability": bank.ability_.tolist(),
         "binary": bank.binary_,
         "n_components": bank.n_components,
         "columns": {role: getattr(bank, role) for role in _ROLES},
     }
-    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(told)})
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(description)})
     with whole_file(path) as file:
         pq.write_table(table, file)
 
 
-def _kept(role, labels, stored):
-    """Labels that a file gives back as they are: `stored` says what it makes of them."""
+def _preserved(role, labels, stored):
+    """Labels, after checking that they survive storage; `stored` returns them as read back."""
     import pyarrow as pa
 
-    def come_back(names):
+    def unchanged(names):
         try:
             return stored(names) == names
         except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
             return False
 
     labels = [plain(name) for name in labels]
-    if not come_back(labels):
-        bad = next((name for name in labels if not come_back([name])), labels[0])
+    if not unchanged(labels):
+        bad = next((name for name in labels if not unchanged([name])), labels[0])
         raise ValueError(
-            f"{role} {bad!r} cannot be saved in a bank as it is. Make the {role}s text, or whole "
-            "numbers below 2**63, and fit it again."
+            f"A bank cannot store {role} {bad!r} unchanged. Convert all {role}s to text, or to "
+            "integers below 2**63, and fit the bank again."
         )
     return labels
 
@@ -72,7 +72,7 @@ def _in_json(labels):
 
 
 def _narrowest(bank):
-    """The narrowest type of pyarrow that holds the scores as they are."""
+    """The narrowest pyarrow type that holds the scores without loss."""
     import pyarrow as pa
 
     known = bank.scores_[np.isfinite(bank.scores_)]
@@ -83,60 +83,60 @@ def _narrowest(bank):
 
 
 def read_bank(cls, path):
-    """A fitted bank from such a file; one that is not as it was written is refused."""
+    """Read a fitted bank, after checking that the file is complete and consistent."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with open(path, "rb") as file:  # once: it may be replaced meanwhile
+    with open(path, "rb") as file:  # opened once, because it may be replaced meanwhile
         try:
             table = pq.read_table(file)
-        except (pa.ArrowException, OSError):  # no Parquet, or not all of it
+        except (pa.ArrowException, OSError):  # not a Parquet file, or truncated
             table = pa.table({})
-    told = (table.schema.metadata or {}).get(_KEY)
-    if told is None:
+    description = (table.schema.metadata or {}).get(_KEY)
+    if description is None:
         raise ValueError(
             f"{str(path)!r} is not a saved item bank. Make one with "
             "ItemBank().fit(past).save(path)."
         )
     try:
-        bank = _restored(cls, json.loads(told), table)
-        for part, is_whole in _parts(bank).items():
-            if not is_whole:
-                raise ValueError(f"it is damaged, as its {part} cannot be")
+        bank = _restored(cls, json.loads(description), table)
+        for part, is_valid in _parts(bank).items():
+            if not is_valid:
+                raise ValueError(f"the file is damaged (invalid {part})")
         return bank
     except (KeyError, TypeError, OverflowError, RecursionError, UnicodeError, json.JSONDecodeError):
-        reason = "it is damaged, its description does not fit its columns"
+        reason = "the file is damaged (its description does not match its columns)"
     except ValueError as error:
         reason = error
     raise ValueError(f"{str(path)!r} cannot be read: {reason}. Save the bank again.")
 
 
-def _restored(cls, told, table):
-    """The bank that a table and its description tell of."""
-    if told["format"] != _FORMAT:
-        raise ValueError(f"it has format {told['format']!r}, this version reads {_FORMAT}")
-    models = pd.Index(told["models"], name="model")
+def _restored(cls, description, table):
+    """The bank of a table and its description."""
+    if (found := description["format"]) != _FORMAT:
+        raise ValueError(f"the file has format {found!r}, but this version reads {_FORMAT}")
+    models = pd.Index(description["models"], name="model")
     items = pd.DataFrame({name: table.column(name).to_pylist() for name in _LABELS})
     n_kept = sum(name.startswith("component ") for name in table.column_names)
     scores, components = (
         [f"{part} {j}" for j in range(n)]
         for part, n in (("score", len(models)), ("component", n_kept))
     )
-    bank = cls(n_components=told["n_components"], **told.get("columns", {}))
-    bank._keep(_numbers(table, scores), items, models, told["binary"])
+    bank = cls(n_components=description["n_components"], **description.get("columns", {}))
+    bank._keep(_numbers(table, scores), items, models, description["binary"])
     bank.easiness_ = _numbers(table, ["easiness"])[:, 0]
     bank.components_ = _numbers(table, components)
-    bank.ability_ = np.array([0.0 + value for value in told["ability"]])
+    bank.ability_ = np.array([0.0 + value for value in description["ability"]])
     known = [*_LABELS, "easiness", "n_answers", *scores, *components]
     if sorted(known) != sorted(table.column_names):
         raise KeyError
     if np.any(bank.n_answers_ != _numbers(table, ["n_answers"])[:, 0]):
-        raise ValueError("it is damaged, answers are lacking")
+        raise ValueError("the file is damaged (answers are missing)")
     return bank
 
 
 def _numbers(table, names):
-    """Columns of numbers as an array, as narrow as answers that are right or wrong allow."""
+    """Numeric columns as an array, in single precision for 0/1 scores."""
     columns = [table.column(name).to_numpy() for name in names]
     if any(column.dtype.kind not in "iuf" for column in columns):
         raise TypeError
@@ -146,7 +146,7 @@ def _numbers(table, names):
 
 
 def _parts(bank):
-    """Parts of a bank, and whether each is one that `fit` can leave."""
+    """Whether each part of a bank has a value that `fit` can produce."""
     models, items, scores = bank.models_, bank.items_, bank.scores_
     low, high = (0, 1) if bank.binary_ else (-LARGEST, LARGEST)
     return {

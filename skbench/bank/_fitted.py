@@ -1,4 +1,4 @@
-"""From a bank to the features and priors of the unit-level model, and one new model, fitted."""
+"""Features and priors of the unit-level model, and the fit of one new model."""
 
 from typing import NamedTuple
 
@@ -14,43 +14,43 @@ from skbench.stats.item_response.unit_level import (
     unit_level_normal,
 )
 
-_SHARES_OF_STD = 0.5  # a score that is not 0/1 scatters less than log odds do, in its own units
+_SHARES_OF_STD = 0.5  # prior scale for scores that are not 0/1, which vary less than log odds
 _SLOPE_STD = 1.0
 _WIDER_ABILITY, _LEAST_ABILITY = 2.0, 2.0
 _LARGE = 10.0
-_NEW_ITEM = 0.25  # variance of an item that the bank lacks, beyond that of easiness
-_SAME = 1e-6  # chances that differ by less are the same, rounded
-_PAST_WORTH = 4.0  # items that the noise of earlier models' scores is worth
+_NEW_ITEM = 0.25  # variance of an item that is not in the bank, beyond that of easiness
+_SAME = 1e-6  # relative difference up to which probabilities count as equal
+_PAST_WEIGHT = 4.0  # weight, in items, of the noise of earlier models' scores
 
 
 class Design(NamedTuple):
     """Features of items, and the units of the scores."""
 
     bank: np.ndarray  # (n_items, n_coefficients), of the items of the bank
-    topics: np.ndarray  # (n_topics + n_new, n_coefficients), of items that it lacks
-    attenuation: float  # of items that it lacks
+    topics: np.ndarray  # (n_topics + n_new, n_coefficients), of items that are not in the bank
+    attenuation: float  # of items that are not in the bank
     scale: float  # scores are modeled as (score - center) / scale
     center: float
-    prior_mean: np.ndarray  # of the coefficients but those of components
+    prior_mean: np.ndarray  # of all coefficients except those of components
     prior_std: np.ndarray
     noise: float  # variance of a score around model and item among the earlier models
 
     def features(self, position, topic):
-        """Features of items by position (-1: not in the bank) and topic, and attenuations."""
+        """Features and attenuations of items, by position (-1 if not in the bank) and topic."""
         known = position >= 0
         X = np.where(known[:, None], self.bank[position], self.topics[topic])
         return X, np.where(known, 1.0, self.attenuation)
 
 
 def design(bank, n_new, y=None):
-    """The `Design` of a bank, `n_new` topics that it lacks, and scores `y` if they are not 0/1."""
+    """The `Design` of a bank with `n_new` new topics; pass scores `y` if they are not 0/1."""
     # Columns: constant, easiness within topics and between them, components.
     easiness, ability = bank.easiness_, bank.ability_
     scale, center, slope = 1.0, 0.0, 1.0
     level, spread = np.median(ability), np.std(ability)
     if y is not None:
         scale = np.nanstd(bank.scores_)
-        if bank.binary_:  # the units differ: all that is known is the order of the items
+        if bank.binary_:  # the units differ, so only the order of the items is known
             easiness, slope = expit(easiness), 0.0
             easiness = easiness / (np.std(easiness) or 1.0)
             scale, center = np.std(y), np.mean(y)
@@ -86,7 +86,7 @@ def design(bank, n_new, y=None):
 
 
 def _noise_of_past(scores):
-    """Variance of earlier scores around the means of their item and their model."""
+    """Variance of earlier scores around the means of their item and model."""
     if scores.shape[1] < 2:
         return np.nanvar(scores)
     rest = scores - np.nanmean(scores, axis=1, keepdims=True)
@@ -95,7 +95,7 @@ def _noise_of_past(scores):
 
 
 def prior_of(design, noise):
-    """The `Prior`, given a first guess of the variance of scores around the easiness (nan: 0/1)."""
+    """The `Prior` for a first guess of the residual variance (nan for 0/1 scores)."""
     return Prior(
         mean=design.prior_mean,
         precision=design.prior_std**-2.0,
@@ -106,23 +106,23 @@ def prior_of(design, noise):
 
 
 class FittedModel(NamedTuple):
-    """A new model, on items in sorted order; scores in units of the `Design`."""
+    """Fit of a new model, with items in sorted order and scores in units of the `Design`."""
 
     fit: UnitFit
-    position: np.ndarray  # of items in the bank, -1 for those that it lacks
+    position: np.ndarray  # in the bank; -1 for items that are not in it
     topic: np.ndarray
     y: np.ndarray
-    weight: np.ndarray  # inverse chances of being asked
-    designed: bool  # whether the user gave those chances
+    weight: np.ndarray  # inverse inclusion probabilities
+    designed: bool  # whether the user passed inclusion probabilities
 
     @property
     def is_answers(self):
-        """Whether scores are right and wrong answers."""
+        """Whether scores are correct and incorrect answers."""
         return self.fit.noise is None
 
 
 def fit_model(bank, design, rows, y, own, answers):
-    """The `FittedModel` of some rows, repeated ones averaged."""
+    """The `FittedModel` of some rows, with repeated answers averaged."""
     position, topic, score, weight = _averaged(bank, rows, y, own)
     designed = rows.probability is not None
     score = (score - design.center) / design.scale
@@ -134,7 +134,7 @@ def fit_model(bank, design, rows, y, own, answers):
 
 
 def _averaged(bank, rows, y, own):
-    """One row per item: items of the bank in its order, then the others in that of their ids."""
+    """One row per item: items of the bank in its order, then the others sorted by id."""
     position, topic = rows.position[own], rows.topic[own]
     key = position.astype(np.int64)
     lacking = position < 0
@@ -148,33 +148,33 @@ def _averaged(bank, rows, y, own):
     probability = np.ones(len(first))
     if rows.probability is not None:
         probability = rows.probability[own][first]
-        _refuse_two_chances(rows.probability[own], code, rows.item[own], rows.model[own])
-    # Sums in sorted order: the same numbers whatever the order of the rows.
+        _refuse_conflicting(rows.probability[own], code, rows.item[own], rows.model[own])
+    # Sums in sorted order, so that results do not depend on the order of the rows.
     order = np.lexsort([y[own], code])
     mean = np.bincount(code[order], y[own][order]) / count
     return position[first], topic[first], mean, 1 / probability
 
 
-def _refuse_two_chances(chance, code, item, model):
-    """Refuse an item that has several chances, as where two rounds were put together."""
+def _refuse_conflicting(probability, code, item, model):
+    """Raise an error if an item has several inclusion probabilities."""
     least, most = np.full(code.max() + 1, np.inf), np.zeros(code.max() + 1)
-    np.minimum.at(least, code, chance)
-    np.maximum.at(most, code, chance)
-    odd = most > (1 + _SAME) * least
-    if odd.any():
-        worst = int(np.argmax(odd))
+    np.minimum.at(least, code, probability)
+    np.maximum.at(most, code, probability)
+    conflicting = most > (1 + _SAME) * least
+    if conflicting.any():
+        worst = int(np.argmax(conflicting))
         at = int(np.argmax(code == worst))
         raise ValueError(
             f"Item {plain(item[at])!r} of model {plain(model[at])!r} has several values of "
-            f"{CHANCE}, from {least[worst]:g} to {most[worst]:g}. Give each item one: the chance "
-            "of being asked in any of the rounds."
+            f"{CHANCE}, from {least[worst]:g} to {most[worst]:g}. Pass one value per item: the "
+            "probability of being selected in any of the sampling rounds."
         )
 
 
 def _noise(score, easiness, of_past):
-    """Variance of scores around a line in easiness."""
-    # Scores that happen to be alike do not make others certain, so earlier ones count too.
+    """Residual variance of scores around a line in easiness."""
+    # Earlier scores are included because a few equal new scores do not mean zero variance.
     X = np.column_stack([np.ones(len(score)), easiness])
     rest = score - X @ np.linalg.lstsq(X, score, rcond=None)[0]
     freedom = max(len(score) - 2, 0)
-    return max((rest @ rest + _PAST_WORTH * of_past) / (freedom + _PAST_WORTH), 1e-4)
+    return max((rest @ rest + _PAST_WEIGHT * of_past) / (freedom + _PAST_WEIGHT), 1e-4)

@@ -1,4 +1,4 @@
-"""Joint draws of models of which a bank knows all answers, and of new ones."""
+"""Joint draws of new models and of models whose answers the bank has completely."""
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,11 @@ from skbench.items.rows import as_frame, collected
 
 
 def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
-    """`Draws` of the mean scores of the models of some item rows over all items."""
+    """`Draws` of the mean scores over all items, for the models of some item rows."""
     rows = collected(as_frame(items))
     require_columns(rows.columns, [bank.model, bank.item, bank.score])
     if rows.empty:
-        raise ValueError("items has no rows: there is nothing to estimate.")
+        raise ValueError("items has no rows. Pass at least one answer.")
     by = check_by(by)
     named = set(rows[bank.model])
     held = [name for name in bank.models_ if name in named]
@@ -24,7 +24,10 @@ def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
     partly = [name for name in held if name not in known]
     new = rows[~rows[bank.model].isin(known)]
     if new.empty:
-        raise ValueError(f"The bank holds all answers of {known}: nothing is left to estimate.")
+        raise ValueError(
+            f"The bank has all answers of {known}, so no score is left to estimate. Add a model "
+            "with missing answers."
+        )
     names = {"model": bank.model, "topic": bank.topic, "item": bank.item}
     fitted = UnitLevelModel(
         bank.without(partly) if partly else bank, **names, bounds=bounds, random_state=random_state
@@ -35,15 +38,15 @@ def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
     of = population_of(fitted, population)
     if of.beyond.any():
         raise ValueError(
-            f"population has items that the bank lacks, and so are the answers of "
-            f"{plain(known[0])!r} to them: leave it out, or items beyond the bank."
+            "population has items that are not in the bank, so the answers of "
+            f"{plain(known[0])!r} to them are unknown. Remove these items, or the model."
         )
     axis = by.index(bank.model)
     return _with_known(bank, known, of, drawn, axis)
 
 
 def _with_known(bank, known, population, drawn, axis):
-    """The draws, and scores that are known as draws that are all alike."""
+    """Append known scores, as draws that are all equal."""
     scores = pd.DataFrame(bank.scores_[:, bank.models_.get_indexer(known)], columns=known)
     scores = scores.set_axis(pd.MultiIndex.from_frame(bank.items_))[population.counts > 0]
     if len(drawn.labels) == 1:

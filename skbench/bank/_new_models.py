@@ -1,4 +1,4 @@
-"""What is known of new models before any total: copies, random samples, and assisted estimates."""
+"""Checks of new models (copies, random samples), and model-assisted estimates of their topics."""
 
 import numpy as np
 import pandas as pd
@@ -10,17 +10,17 @@ from skbench.items.rows import CHANCE
 from skbench.stats.item_response.assisted import assisted_mean
 from skbench.stats.item_response.unit_prediction import item_scores, without_topics
 
-_PRIOR_ITEMS = 4.0  # items' worth of the variance that the model expects of a residual
+_PRIOR_ITEMS = 4.0  # weight, in items, of the residual variance that the model expects
 _LEAST_ITEMS = 30
-_COPY = 0.97
-_LEAST_MINORITY = 5  # answers of the rarer kind, without which agreement proves nothing
-_ODD_SAMPLE = 4.5  # standard errors
+_COPY = 0.97  # correlation of answers from which a model looks like a copy
+_LEAST_MINORITY = 5  # answers of the rarer kind needed to detect a copy
+_NOT_RANDOM = 4.5  # standard errors from which a sample is clearly not random
 _OPPOSITE = {"easier": "harder", "less predictable": "more predictable"}
 _ROUNDING = 1e-12  # relative, of squares of easiness
 
 
 def warn_of_copies(bank, name, fitted):
-    """Warn where a new model answers all but the same as an earlier one."""
+    """Warn if a new model gave almost the same answers as an earlier one."""
     known = fitted.position >= 0
     y, past = fitted.y[known], bank.scores_[fitted.position[known]]
     if fitted.is_answers and min(y.sum(), len(y) - y.sum()) < _LEAST_MINORITY:
@@ -37,56 +37,56 @@ def warn_of_copies(bank, name, fitted):
         earlier = bank.models_[nearest]
         warn(
             f"Model {name!r} answers like the earlier model {earlier!r} (correlation "
-            f"{correlation[nearest]:.2f} on {n[nearest]} items). If they are the same, use "
-            f"bank.without([{earlier!r}])."
+            f"{correlation[nearest]:.2f} on {n[nearest]} items). If they are versions of the same "
+            f"model, use bank.without([{earlier!r}])."
         )
 
 
 def features_of(bank):
-    """What may be odd of items asked, less its means by topic, and its variances there."""
+    """Item features by which a sample may be unusual: deviations from topic means, and variances."""
     k = len(bank.topics_)
     size = np.bincount(bank.topic_codes_, minlength=k)
     kinds = {"easier": bank.easiness_, "less predictable": answer_variance(bank)}
     found = {}
     for kind, feature in kinds.items():
-        away = feature - (np.bincount(bank.topic_codes_, feature, k) / size)[bank.topic_codes_]
-        spread = np.bincount(bank.topic_codes_, away**2, k) / np.maximum(size - 1, 1)
-        spread[spread <= _ROUNDING * np.mean(feature**2)] = 0
-        found[kind] = away, spread, size
+        deviation = feature - (np.bincount(bank.topic_codes_, feature, k) / size)[bank.topic_codes_]
+        variance = np.bincount(bank.topic_codes_, deviation**2, k) / np.maximum(size - 1, 1)
+        variance[variance <= _ROUNDING * np.mean(feature**2)] = 0
+        found[kind] = deviation, variance, size
     return found
 
 
 def warn_of_sample(features, name, fitted, sampled):
-    """Whether the items asked may be a random sample of those of their topics."""
+    """Whether the answered items may be a random sample of their topics; warn if clearly not."""
     if sampled != "auto":
         return sampled == "random"
     if fitted.designed:
         return True
-    away = {kind: _away(fitted, *feature) for kind, feature in features.items()}
-    away |= {_OPPOSITE[kind]: -size for kind, size in away.items()}
-    kind = max(away, key=away.get)
-    if away[kind] <= _ODD_SAMPLE:
+    z = {kind: _z_score(fitted, *feature) for kind, feature in features.items()}
+    z |= {_OPPOSITE[kind]: -value for kind, value in z.items()}
+    kind = max(z, key=z.get)
+    if z[kind] <= _NOT_RANDOM:
         return True
     warn(
-        f"The items that model {name!r} was asked are {kind} to earlier models than the others of "
-        f"their topics, by {away[kind]:.1f} standard errors: no random sample. The estimate trusts "
-        f"the model and nothing corrects it. Keep the column {CHANCE!r} of choose_items, or pass "
-        "sampled='random' if they are random."
+        f"The items of model {name!r} are not a random sample: for earlier models they are {kind} "
+        f"than the rest of their topics (by {z[kind]:.1f} standard errors), so the estimate "
+        f"depends on the statistical model alone. Keep the column {CHANCE!r} of choose_items, or "
+        "pass sampled='random' if they are random."
     )
     return False
 
 
-def _away(fitted, away, spread, size):
-    """How many standard errors a feature of the items asked is above that of random ones."""
+def _z_score(fitted, deviation, variance, size):
+    """Standard errors by which a feature of the answered items exceeds its mean."""
     known = fitted.position >= 0
     n = np.bincount(fitted.topic[known], minlength=len(size))
     # Under random sampling the sums are independent, with these variances.
-    variance = np.sum(n * (1 - n / size) * spread)
-    return away[fitted.position[known]].sum() / np.sqrt(variance) if variance > 0 else 0.0
+    total = np.sum(n * (1 - n / size) * variance)
+    return deviation[fitted.position[known]].sum() / np.sqrt(total) if total > 0 else 0.0
 
 
 def summary_of(estimator):
-    """The `GroupSummary` of the models and topics with items asked."""
+    """The `GroupSummary` of all models and topics with answers."""
     every = [_of_model(estimator, name) for name in estimator.models_]
     table = pd.concat(every, ignore_index=True)
     keys = [estimator.model, estimator.topic]
@@ -104,7 +104,7 @@ def summary_of(estimator):
 
 
 def _of_model(estimator, name):
-    """Estimates of the topics of one model, as a table."""
+    """Table of model-assisted estimates of the topics of one model."""
     bank, fitted, design = estimator.bank, estimator._fits[name], estimator._design
     known = fitted.position >= 0
     position, topic = fitted.position[known], fitted.topic[known]

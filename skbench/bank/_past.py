@@ -1,4 +1,4 @@
-"""Item rows of earlier models, in any dataframe, to a matrix of items x models."""
+"""Read item rows of earlier models into a matrix of items and models."""
 
 import narwhals as nw
 import numpy as np
@@ -10,7 +10,7 @@ from skbench.items.rows import SCORE, checked_scores, collected, opened, with_it
 
 
 def read_past(past, model, topic, item, score, exclude):
-    """Mean scores (items, models), sorted items and models, and whether all are 0 or 1."""
+    """Matrix of mean scores, its sorted items and models, and whether all scores are 0 or 1."""
     frame = opened(past)
     names = frame.collect_schema().names()
     require_columns(names, [model, item, score], "past_items")
@@ -23,19 +23,19 @@ def read_past(past, model, topic, item, score, exclude):
     absent = [name for name in exclude if name not in set(rows[model][excluded])]
     if absent:
         warn(
-            f"exclude names {plain(absent[0])!r}, which is no model of the past. Its names are "
-            f"like {plain(rows[model].iloc[0])!r}."
+            f"exclude contains {plain(absent[0])!r}, but past_items has no such model. Its models "
+            f"have names like {plain(rows[model].iloc[0])!r}."
         )
     rows = rows[~excluded] if excluded.any() else rows
     if rows.empty:
-        raise ValueError("past has no model left: all of them are excluded.")
+        raise ValueError("exclude contains all models of past_items. Keep at least one.")
     column, models = _numbered(rows[[model]])
     row, items = _numbered(rows[keys[1:]])
     counts = np.zeros((len(items), len(models)), np.uint16)
-    # Flat positions: numpy adds to those of one dimension many times faster.
+    # Flat positions, because np.add.at is many times faster in one dimension.
     cell = row * len(models) + column
     np.add.at(counts.ravel(), cell, np.uint16(1))
-    # Answers that are right or wrong take half the memory, and lose nothing.
+    # Single precision halves the memory and is exact for 0/1 scores.
     sums = np.zeros(counts.shape, np.float32 if binary and counts.max() == 1 else float)
     np.add.at(sums.ravel(), cell, rows[SCORE].to_numpy(dtype=sums.dtype))
     with np.errstate(invalid="ignore"):
@@ -47,16 +47,16 @@ def read_past(past, model, topic, item, score, exclude):
 
 
 def _rows(frame):
-    """The rows in memory; from DuckDB, names as categories, which take a tenth of the memory."""
+    """The rows in memory; from DuckDB, strings as categories, which need a tenth of the memory."""
     if isinstance(frame, nw.LazyFrame) and frame.implementation is nw.Implementation.DUCKDB:
         return frame.collect("pyarrow").to_native().to_pandas(strings_to_categorical=True)
     return collected(frame)
 
 
 def _numbered(rows):
-    """Number of each row among the sorted distinct ones, and these."""
+    """Number of each row among the sorted distinct rows, and these rows."""
     seen = rows.groupby(list(rows.columns), sort=False, observed=True).ngroup().to_numpy()
     distinct = pd.DataFrame({name: np.asarray(x) for name, x in rows.drop_duplicates().items()})
-    # As text: ids are the same items whether a file holds them as numbers or as text.
+    # Sorted as text, so that the order is the same if a file stores ids as numbers or as text.
     distinct = distinct.sort_values(list(rows.columns), key=lambda names: names.map(str))
     return np.argsort(distinct.index)[seen], distinct.reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""All items of a benchmark, of which new models were asked some."""
+"""All items of a benchmark, of which new models answered some."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Population(NamedTuple):
     """All items of a benchmark."""
 
     counts: np.ndarray  # (n_items,), 1 for items of the bank that belong to it, else 0
-    beyond: np.ndarray  # (n_topics,), number of items that the bank lacks
+    beyond: np.ndarray  # (n_topics,), number of items that are not in the bank
     codes: np.ndarray  # (n_items,), topics of the items of the bank
     topics: list
 
@@ -28,12 +28,12 @@ class Population(NamedTuple):
         return np.bincount(self.codes, self.counts, len(self.topics)) + self.beyond
 
     def belongs(self, fitted):
-        """Whether each item that a model was asked belongs to the benchmark."""
+        """Whether each answered item belongs to the benchmark."""
         known = fitted.position >= 0
         return np.where(known, self.counts[fitted.position], self.beyond[fitted.topic] > 0) > 0
 
     def not_asked(self, fitted):
-        """Items of the bank, 1 or 0, and numbers by topic of others, that a model was not asked."""
+        """Unanswered items: a mask over the bank, and numbers by topic of items not in the bank."""
         left, known = self.counts > 0, fitted.position >= 0
         left[fitted.position[known]] = False
         asked = np.bincount(fitted.topic[~known], minlength=len(self.topics))
@@ -41,7 +41,7 @@ class Population(NamedTuple):
 
 
 def population_of(estimator, population):
-    """The `Population` of sizes by topic, or of a table of items."""
+    """The `Population` for sizes by topic or a table of items."""
     bank = estimator.bank
     topics, whole = [*bank.topics_, *estimator._new_topics], np.ones(len(bank.items_))
     if population is None:
@@ -53,27 +53,32 @@ def population_of(estimator, population):
     sizes = sizes.reindex(topics, fill_value=0).to_numpy()
     in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
     beyond = sizes - in_bank
-    short = [("the bank has", in_bank, beyond < 0)]
+    short = [("the bank has more:", in_bank, beyond < 0)]
     for name, fitted in estimator._fits.items():
         asked = np.bincount(fitted.topic[fitted.position < 0], minlength=len(topics))
         short.append(
-            (f"beyond the bank {name!r} was asked", asked, (0 < beyond) & (beyond < asked))
+            (
+                f"model {name!r} answered more items that are not in the bank:",
+                asked,
+                (0 < beyond) & (beyond < asked),
+            )
         )
     for what, n, bad in short:
         if bad.any():
             first = int(np.argmax(bad))
             raise ValueError(
                 f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but "
-                f"{what} {n[first]}. Pass a table of its items (topic and item) if it has fewer."
+                f"{what} {n[first]}. If the benchmark has only some items of the bank, pass a "
+                "table of its items (columns topic and item)."
             )
     return Population(whole, beyond, bank.topic_codes_, topics)
 
 
 def _from_items(estimator, items, topics):
-    """The `Population` of a table of items."""
+    """The `Population` for a table of items."""
     items = rows_of(items, "population", estimator.item, estimator.topic)
     if items.empty:
-        raise ValueError("population has no rows: pass one for each item, or numbers by topic.")
+        raise ValueError("population has no rows. Pass one row per item, or numbers by topic.")
     items = items.drop_duplicates([c for c in (estimator.topic, estimator.item) if c in items])
     position, code, new = positions_and_topics(
         estimator.bank, items, estimator.topic, estimator.item
@@ -82,7 +87,7 @@ def _from_items(estimator, items, topics):
     ids, beyond = items[estimator.item].to_numpy(), position < 0
     if beyond.all() and nearly_known(estimator.bank, ids):
         refuse_unknown_items(estimator.bank, ids, "population", "")
-    warn_of_unknown(estimator.bank, ids, position, "rows of population", "they count as new items")
+    warn_of_unknown(estimator.bank, ids, position, "rows of population", "They count as new items")
     code = pd.Index(topics).get_indexer([*estimator.bank.topics_, *new])[code]
     counts = np.zeros(len(estimator.bank.items_))
     counts[position[position >= 0]] = 1

@@ -1,4 +1,4 @@
-"""Item rows of new models: where their items stand in the bank."""
+"""Item rows of new models, and the positions of their items in the bank."""
 
 from typing import NamedTuple
 
@@ -20,45 +20,45 @@ class NewRows(NamedTuple):
     """Rows of a user's table."""
 
     model: np.ndarray  # names
-    position: np.ndarray  # in the bank; -1 for items that it lacks
-    topic: np.ndarray  # codes; those from n_topics on are new ones
+    position: np.ndarray  # in the bank; -1 for items that are not in it
+    topic: np.ndarray  # codes; those from n_topics on are new topics
     item: np.ndarray  # ids
-    new_topics: list  # their names
-    probability: np.ndarray | None  # chances of being asked
+    new_topics: list  # names of the new topics
+    probability: np.ndarray | None  # inclusion probabilities
 
 
 def read_rows(bank, X, model, topic, item):
-    """The `NewRows` of a table."""
+    """Read the `NewRows` of a table."""
     frame = rows_of(X, "X", item, topic, model)
     if len(frame) == 0:
-        raise ValueError("X has no rows: there is nothing to fit.")
+        raise ValueError("X has no rows. Pass at least one answer per model.")
     check_named(model, frame[model])
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
     if CHANCE in frame.columns:
         probability = chances_of(frame[CHANCE])
-        odd = ~((probability > 0) & (probability <= 1))
-        if odd.any():
-            at = int(np.argmax(odd))
-            blank = np.isnan(probability[at])
+        invalid = ~((probability > 0) & (probability <= 1))
+        if invalid.any():
+            at = int(np.argmax(invalid))
+            missing = np.isnan(probability[at])
             raise ValueError(
-                f"{CHANCE} must be numeric, above 0 and at most 1, but in row {at} it is "
-                f"{'blank' if blank else repr(plain(frame[CHANCE].iloc[at]))}. Write the chances "
-                "as they were, such as 0.25 for 25%; or drop the column if all were the same."
+                f"{CHANCE} must be a number above 0 and at most 1, but in row {at} it is "
+                f"{'missing' if missing else repr(plain(frame[CHANCE].iloc[at]))}. Use fractions, "
+                "such as 0.25 for 25%, or remove the column if all items had the same probability."
             )
     models, items = frame[model].to_numpy(), frame[item].to_numpy()
     return NewRows(models, position, code, items, new, probability)
 
 
 def positions_in(bank, items, topic, item):
-    """Positions in the bank (-1: not there), and codes of topics (new: ``len(bank.topics_)``)."""
+    """Positions in the bank (-1 for unknown items) and topic codes (``n_topics`` for new topics)."""
     frame = rows_of(items, "items", item, topic)
     position, code, _ = positions_and_topics(bank, frame, topic, item)
     return position, np.minimum(code, len(bank.topics_))
 
 
 def positions_and_topics(bank, frame, topic, item):
-    """Positions, codes of topics, and the names of topics that the bank lacks."""
+    """Positions, topic codes, and names of topics that are not in the bank."""
     check_named(item, frame[item])
     ids = bank.items_["item"]
     no_topics = list(bank.topics_) == ["all"]
@@ -66,21 +66,21 @@ def positions_and_topics(bank, frame, topic, item):
         pairs = frame[[topic, item]].drop_duplicates()
         if (twice := pairs[item].duplicated()).any():
             raise ValueError(
-                f"Item {plain(pairs[item][twice].iloc[0])!r} occurs in several topics, and the "
-                "bank has no topics to tell them apart: make one of item rows with topics."
+                f"Item {plain(pairs[item][twice].iloc[0])!r} occurs in several topics, but the "
+                "bank has no topics. Fit the bank to rows with a topic column."
             )
     if topic not in frame.columns or no_topics:
         if ids.duplicated().any():
             raise ValueError(
                 f"Item {plain(ids[ids.duplicated()].iloc[0])!r} occurs in several topics of the "
-                f"bank: give the column {topic!r}."
+                f"bank. Add the column {topic!r}."
             )
         position = pd.Index(ids).get_indexer(frame[item])
         if np.any(position < 0) and not no_topics:
             bad = frame[item].iloc[int(np.argmax(position < 0))]
             raise ValueError(
-                f"The bank has no item {plain(bad)!r}, and there is no column {topic!r} that tells "
-                "its topic. Give the column, or leave the item out."
+                f"The bank has no item {plain(bad)!r}, and without a column {topic!r} its topic is "
+                "unknown. Add the column, or remove the item."
             )
         code = np.where(position >= 0, bank.topic_codes_[position], 0)
         return position, code, []
@@ -93,7 +93,7 @@ def positions_and_topics(bank, frame, topic, item):
 
 
 def rows_of(X, what, item, topic, *others):
-    """Any dataframe as a pandas frame, with ids, and topics, of one type."""
+    """Convert any dataframe to pandas, with ids and topics of one type each."""
     frame = X if isinstance(X, pd.DataFrame) else collected(as_frame(X))
     require_columns(frame.columns, [*others, item], what)
     own = [name for name in (item, topic) if name in frame]
@@ -103,7 +103,7 @@ def rows_of(X, what, item, topic, *others):
 
 
 def refuse_unknown_items(bank, ids, whose, remedy):
-    """Refuse items of which the bank has none: most likely, their ids differ."""
+    """Raise an error if the bank contains none of the items."""
     raise ValueError(
         f"The bank has none of the items of {whose}, such as {plain(ids[0])!r}; its own are like "
         f"{plain(bank.items_['item'].iloc[0])!r}. Name items, and topics, as the bank does{remedy}."
@@ -111,21 +111,21 @@ def refuse_unknown_items(bank, ids, whose, remedy):
 
 
 def warn_of_unknown(bank, ids, position, rows, meaning):
-    """Warn of items that the bank lacks."""
+    """Warn if some items are not in the bank."""
     unknown = ids[position < 0]
     if len(unknown):
         warn(
             f"The bank lacks the items of {len(unknown)} of {len(ids)} {rows}, such as "
-            f"{plain(unknown[0])!r}: {meaning}.{nearly_known(bank, unknown)}"
+            f"{plain(unknown[0])!r}. {meaning}.{nearly_known(bank, unknown)}"
         )
 
 
 def nearly_known(bank, items):
-    """A hint if the bank has unknown ids under another topic or spelling."""
+    """A hint if the bank contains the ids under another topic or spelling."""
     known = set(map(str, bank.items_["item"]))
     if any(str(item) in known for item in items):
-        return " Some of these ids are there under other topics, or as numbers or text."
+        return " The bank has some of these ids under another topic or type (number or text)."
     short = {item.lstrip("0") for item in known}
     if any(str(item).lstrip("0") in short for item in items):
-        return " Some of these ids differ from its own in leading zeros alone."
+        return " Some of these ids differ from those of the bank only in leading zeros."
     return ""

@@ -1,4 +1,4 @@
-"""`item_audit`: which items of a benchmark do not do their work."""
+"""`item_audit`: find items with wrong answer keys, duplicates and items of no use."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from skbench.stats.item_response import audit
 
 WRONG, ALIKE, COPY = "keyed wrongly", "no spread", "duplicate of "
 _FEW_MODELS, _NAMED = 10, 5
-_FAMILIES = 0.5  # independent models that all are worth, of all
+_FAMILIES = 0.5  # effective models per model, below which models share their mistakes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemAudit(Printed):
-    """Difficulty and discrimination of items, and what is wrong with them.
+    """Difficulty, discrimination and problems of the items of a benchmark.
 
     Attributes
     ----------
     items : DataFrame
-        One row per item: `n_models` that answered; `difficulty`, their mean score (high is easy);
-        `discrimination` with its ends `low` and `high`; `p_value`, one-sided, of a discrimination
-        that is not negative; `wrong_key_probability`, nan with fewer than 30 items; and `flagged`:
-        "keyed wrongly", "no spread", "duplicate of ..." or "".
+        One row per item, with these columns. `n_models` is the number of models that answered the
+        item. `difficulty` is their mean score (a high value means an easy item). `discrimination`
+        has the interval ends `low` and `high`. `p_value` tests one-sided that the discrimination is
+        not negative. `wrong_key_probability` is the probability of a wrong answer key; it is nan
+        with fewer than 30 items. `flagged` is "keyed wrongly", "no spread" (all scores are equal),
+        "duplicate of ..." or "".
     reliability : Estimate
-        Cronbach's alpha of the benchmark; for right and wrong answers that is KR-20.
+        Cronbach's alpha of the benchmark. For correct and incorrect answers it equals KR-20.
     n_complete : int
-        Number of items that all models answered, on which the reliability rests.
+        Number of items that all models answered. The reliability is computed from these items.
     n_models : int
         Number of models.
     n_effective_models : float
-        How many independent models tell as much.
+        Number of independent models with the same information.
     """
 
     items: pd.DataFrame
@@ -49,69 +51,71 @@ class ItemAudit(Printed):
     n_effective_models: float
 
     def to_frame(self) -> pd.DataFrame:
-        """The table of the items."""
+        """Return the table of items."""
         return self.items
 
     @property
     def flagged(self) -> pd.DataFrame:
-        """Items that are flagged, the most probable ones of each kind first."""
+        """Flagged items, by kind and then by decreasing probability."""
         some = self.items[self.items["flagged"] != ""]
         kind = some["flagged"].map(lambda text: (text != WRONG) + (text == ALIKE))
         order = [kind, -some["wrong_key_probability"].fillna(0), some["p_value"]]
         return some.iloc[np.lexsort(order[::-1])]
 
     def items_needed(self, reliability: OpenShare = 0.9) -> float:
-        """Number of items like these that a reliability takes; inf if they show no difference.
+        """Number of items needed for a given reliability.
 
         Parameters
         ----------
         reliability : float, default=0.9
-            Reliability wanted.
+            Reliability to be reached.
 
         Returns
         -------
         float
-            By the formula of Spearman and Brown, rounded up.
+            Result of the Spearman-Brown formula, rounded up. It is inf if the items show no
+            difference between the models.
         """
         known = self.reliability.value[0]
         found = float(audit.items_for_reliability(self.n_complete, known, reliability))
         return float(np.ceil(found - 1e-9))
 
     def sentences(self, reliability: OpenShare = 0.9) -> list[str]:
-        """The audit in words, with the number of items that this reliability takes."""
+        """Describe the audit in words, with the number of items needed for a reliability."""
         n, m = len(self.items), self.n_effective_models
-        worth = "" if m > 0.8 * self.n_models else f" (worth {m:.1f} independent ones)"
-        words = [f"{n:,} items, {self.n_models:,} models{worth}."]
+        effective = "" if m > 0.8 * self.n_models else f" (effective number {m:.1f})"
+        words = [f"{n:,} items, {self.n_models:,} models{effective}."]
         alpha = self.reliability
         if np.isfinite(alpha.value[0]):
             value, low, high = (number(x[0], ".3f") for x in (alpha.value, alpha.low, alpha.high))
-            of_some = "" if self.n_complete == n else f" of the {self.n_complete} answered by all"
-            words.append(f"Reliability{of_some}: {value} ({low} to {high}).")
+            some = f" of the {self.n_complete} items that all models answered"
+            of_items = "" if self.n_complete == n else some
+            words.append(f"Reliability{of_items}: {value} ({low} to {high}).")
             if np.isfinite(needed := self.items_needed(reliability)):
-                words.append(f"{needed:,.0f} such items have a reliability of {reliability:g}.")
+                words.append(f"A reliability of {reliability:g} needs {needed:,.0f} such items.")
         else:
             words.append("Reliability: unknown.")
         kinds = self.flagged["flagged"]
-        for start, told in (
+        for start, heading in (
             (WRONG, "Probably keyed wrongly"),
             (COPY, "Duplicates"),
-            (ALIKE, "Without spread, so without effect on the ranking"),
+            (ALIKE, "Same score for all models, so no effect on the ranking"),
         ):
             own = kinds.index[kinds.str.startswith(start)]
             if len(own):
                 ids = listed(joined(own.to_frame()), most=_NAMED)
-                words.append(f"{told}: {len(own)} of {n} items ({ids}).")
+                words.append(f"{heading}: {len(own)} of {n} items ({ids}).")
         if not len(kinds):
             words.append("No item is flagged.")
         if m < _FAMILIES * self.n_models:
             words.append(
-                "Models make the same mistakes, as versions of one model or one family do. Fewer "
-                "wrong keys are found then, and none where models are worth fewer than eight."
+                "The models make the same mistakes, as versions of one model do. The audit then "
+                "detects fewer wrong keys, and none below eight effective models."
             )
         if m < _FEW_MODELS:
             words.append(
-                f"So few models say little about single items: an item with discrimination 0 shows "
-                f"up to {_largest_by_chance(m)} by chance."
+                "With so few models the discrimination of single items is imprecise. An item with "
+                f"a true discrimination of 0 may show up to {_largest_by_chance(m)} by chance."
             )
         return words
 
@@ -120,7 +124,7 @@ class ItemAudit(Printed):
 
 
 def _largest_by_chance(n_models):
-    """The size of a correlation that is exceeded by chance in one of twenty cases, in words."""
+    """Absolute correlation that is exceeded by chance in one of 20 cases, as text."""
     reach = np.tanh(1.96 / np.sqrt(n_models - 3)) if n_models > 3 else 1.0
     return number(reach, ".2f")
 
@@ -136,22 +140,26 @@ def item_audit(
     text: str | None = None,
     confidence_level: Level = 0.95,
 ) -> ItemAudit:
-    """Audit the items of a benchmark: wrong keys, duplicates, items without spread, reliability.
+    """Audit the items of a benchmark for wrong keys, duplicates, items of no use and reliability.
+
+    When not to use it: to discard items with low discrimination. With ten models the discrimination
+    of an item is mostly noise, and selecting items by it biases the mean of the benchmark.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer, in any dataframe that narwhals reads. Several answers of a model to an
-        item are averaged; models may lack items.
+        One row per answer, in any dataframe that narwhals supports. Several answers of a model to
+        an item are averaged. Answers may be missing.
     model, item, score : str
-        Names of the columns. Where models are versions of one another, name the column of their
-        families as `model`: each then counts once.
+        Names of the columns. If some models are versions of one another, pass the column of model
+        families as `model`, so that each family counts once.
     topic : str, list of str or None, default="topic"
-        Column(s) within which item ids are unique. The default may be absent.
+        One or more columns within which item ids are unique. The default column may be absent.
     text : str, default=None
-        Column of the items' text or prompt: items with the same text are duplicates.
+        Column with the text or prompt of the items. Items with the same text are duplicates.
     confidence_level : float, default=0.95
-        Level of the intervals; 1 less the false discovery rate of items keyed wrongly.
+        Confidence level of the intervals. The false discovery rate of wrong keys is 1 minus this
+        level.
 
     Returns
     -------
@@ -160,31 +168,31 @@ def item_audit(
     Raises
     ------
     ValueError
-        If columns or scores are missing, or there are fewer than two models.
+        If columns or scores are missing, or if there are fewer than two models.
 
     Warns
     -----
     UserWarning
-        As `compare_models`, of ids that several topics share.
+        As in `compare_models`, if item ids repeat between topics.
 
     Notes
     -----
-    Discrimination is the correlation of an item's scores with the models' means over the other
-    items. Its interval counts effective models (`skbench.stats.audit.effective_models`): copies
-    and versions of a model do not make it shorter. Keys: `skbench.stats.audit.reversed_items`.
-    Items with the same scores are duplicates only where chance does not explain it
-    (`skbench.stats.audit.same_answers`), which takes some dozens of models; `text` is better.
+    The discrimination of an item is the correlation of its scores with the models' means over the
+    other items. Its interval uses the effective number of models
+    (`skbench.stats.audit.effective_models`), so copies and versions of a model do not make the
+    interval shorter.
 
-    No key is called wrong where models are worth fewer than eight independent ones. Of data sets of
-    3 to 15 families, without a wrong key among 200 items, at most .05 have an item flagged
-    (test_families_do_not_make_keys_wrong).
-
-    Of keys turned around on purpose in 5% of the items of ten real matrices .31 to .96 were found,
-    none in two whose models are worth fewer than eight; at most .01 of the others were flagged
+    Wrong keys are detected by `skbench.stats.audit.reversed_items`, if the effective number of
+    models is at least eight. In simulated data from 3 to 15 model families, with 200 items and no
+    wrong key, at most 5% of the data sets have any item flagged
+    (test_families_do_not_make_keys_wrong). In ten real matrices with 5% of the keys reversed on
+    purpose, the audit detected 31% to 96% of these keys, and none in the two matrices with fewer
+    than eight effective models. It flagged at most 1% of the other items
     (test_reversed_keys_in_real_matrices).
 
-    When not to use it: to discard items because their discrimination is low. With ten models it is
-    mostly noise, and selection by it makes the benchmark's mean biased.
+    Items with equal scores are reported as duplicates only if the agreement is not explained by
+    chance (`skbench.stats.audit.same_answers`). This needs several dozen models, so passing `text`
+    is more reliable.
 
     Examples
     --------
@@ -197,12 +205,12 @@ def item_audit(
     >>> scores[:3] = 1 - scores[:3]
     >>> rows = pd.DataFrame(scores).rename_axis(index="item", columns="model")
     >>> item_audit(rows.stack().rename("score").reset_index())
-    200 items, 60 models (worth 42.2 independent ones).
+    200 items, 60 models (effective number 42.2).
     Reliability: 0.986 (0.980 to 0.992).
-    25 such items have a reliability of 0.9.
+    A reliability of 0.9 needs 25 such items.
     Probably keyed wrongly: 3 of 200 items (1, 0, 2).
     """
-    # Items are looked at one by one: their chances of being asked have no part in it.
+    # Items are audited one by one, so their inclusion probabilities do not matter.
     rows = as_frame(items).drop(CHANCE, strict=False)
     names = rows.collect_schema().names()
     require_columns(names, [model, item, score])
@@ -210,8 +218,8 @@ def item_audit(
     table = score_table(rows, **columns, cluster=item, by=[])
     if len(table.models) < 2:
         raise ValueError(
-            f"{model!r} names {len(table.models)} model: items are compared by the answers of "
-            "several. Add the results of other models."
+            f"Column {model!r} has {len(table.models)} model, but an audit needs at least two. Add "
+            "the results of other models."
         )
     scores = table.scores
     keys = audit.reversed_items(scores, confidence_level)
@@ -254,11 +262,11 @@ def _reliability(scores, n_effective, confidence_level):
 
 
 def _same_text(rows, item, topic, model, text, labels):
-    """Position of the first item of the same text, but for spaces and case; its own if none."""
+    """Position of the first item with the same text, ignoring case and white space."""
     frame, key = with_item_key(rows, item, topic, model=model)
     found = collected(frame.select([*key, text])).drop_duplicates(key).set_index(key)[text]
     texts = found.reindex(labels)
     plain_text = texts.astype(str).str.split().str.join(" ").str.casefold()
-    # Without a text, an item is like no other.
+    # An item without a text is not a duplicate of another.
     code = pd.Series(np.where(texts.isna(), [str(("", i)) for i in range(len(labels))], plain_text))
     return code.groupby(code, sort=False).transform(lambda own: own.index[0]).to_numpy()

@@ -1,4 +1,4 @@
-"""`choose_items`: which items of a bank to ask a new model."""
+"""`choose_items`: choose the items of a bank that a new model answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from skbench._types import Bank, Count, RandomState, checked
 from skbench.items.rows import CHANCE
 from skbench.stats.item_response.sampling import allocate, systematic_sample
 
-_LEAST_CHANCE = 0.25  # of an equal one
-_LEVELS = np.linspace(0.05, 0.95, 10)  # of the abilities of earlier models
+_LEAST_PROBABILITY = 0.25  # relative to equal probabilities
+_LEVELS = np.linspace(0.05, 0.95, 10)  # quantile levels of the abilities of earlier models
 
 
 @checked
@@ -27,43 +27,46 @@ def choose_items(
     chances: Literal["informative", "equal"] = "informative",
     random_state: RandomState = None,
 ) -> pd.DataFrame:
-    """Items to ask a new model: spread evenly over predicted easiness, within topics.
+    """Choose the items that a new model answers, as a random sample.
+
+    The sample is systematic, stratified by topic and ordered by predicted easiness.
+
+    When not to use it: to find the best items of a benchmark, because the sample is random.
 
     Parameters
     ----------
     bank : ItemBank
-        Fitted.
+        Fitted item bank.
     n_items : int
-        Number of items in all.
+        Total number of items.
     topics : "topic" or None, default="topic"
-        Whether each topic has its share of the items, at least two if there are enough. None
-        looks at easiness alone.
+        With "topic", each topic has a proportional share of the items, and at least two items if
+        `n_items` allows. None ignores topics and uses the easiness alone.
     chances : {"informative", "equal"}, default="informative"
-        Inclusion probabilities within a topic: larger for items of uncertain outcome, for estimates
-        that use them, such as those of `UnitLevelModel`; or equal, so that the plain mean of the
-        answers in a topic is unbiased, too.
+        Inclusion probabilities within a topic. "informative" samples items of uncertain outcome
+        more often; use it with estimators that weight by ``inclusion_probability``, such as
+        `UnitLevelModel`. "equal" makes the unweighted mean of a topic unbiased.
     random_state : int, RandomState, Generator or None, default=None
         Source of the random start.
 
     Returns
     -------
     DataFrame of shape (n_items, 3)
-        Columns topic, item and inclusion_probability, as `UnitLevelModel.fit` takes them: keep
-        the last one with the answers.
+        Columns topic, item and inclusion_probability. Keep inclusion_probability with the answers,
+        because `UnitLevelModel.fit` uses it.
 
     Raises
     ------
     ValueError
-        If the bank has fewer items.
+        If the bank has fewer than `n_items` items.
 
     Notes
     -----
-    Systematic sampling [1]_: items are sorted by easiness, every second topic in reverse, and
-    taken at even steps from a random start, so each has exactly its probability. Informative
-    probabilities are proportional to the expected variance ``p (1 - p)`` of an answer, and at least
-    a quarter of equal ones. ``python benchmarks/bank.py choose`` prints the errors of both.
-
-    When not to use it: to find the best items for their own sake; the sample is random.
+    The design is systematic sampling [1]_. Items are sorted by easiness, in reverse order for every
+    second topic, and selected at equal steps from a random start. Each item therefore has exactly
+    its stated inclusion probability. Informative probabilities are proportional to the expected
+    variance ``p (1 - p)`` of an answer, but at least a quarter of the equal ones. ``python
+    benchmarks/bank.py choose`` prints the errors of both designs.
 
     References
     ----------
@@ -83,7 +86,7 @@ def choose_items(
     check_bank(bank)
     n_bank = len(bank.items_)
     if n_items > n_bank:
-        raise ValueError(f"n_items is {n_items}, but the bank has {n_bank} items only.")
+        raise ValueError(f"n_items={n_items}, but the bank has only {n_bank} items.")
     rng = as_generator(random_state)
     codes = np.zeros(n_bank, dtype=int) if topics is None else bank.topic_codes_
     spread = answer_variance(bank)
@@ -91,7 +94,7 @@ def choose_items(
     size = (allocate(n_items, counts, counts) / counts)[codes]
     if chances == "informative":
         of_topic = np.bincount(codes, spread) / counts
-        size *= _LEAST_CHANCE + (1 - _LEAST_CHANCE) * spread / of_topic[codes]
+        size *= _LEAST_PROBABILITY + (1 - _LEAST_PROBABILITY) * spread / of_topic[codes]
     order = _spread_out(bank.easiness_, codes, n_items, rng)
     taken, probability = systematic_sample(size[order], n_items, rng)
     rows, chance = order[taken], probability[taken]
@@ -101,7 +104,7 @@ def choose_items(
 
 def _spread_out(easiness, codes, n_items, rng):
     """Order of items by topic and easiness, every second topic in reverse."""
-    # Random within each step of the sample, so that any two items can be drawn together.
+    # The order within each step of the sample is random, so any two items can be drawn together.
     turned = np.where(codes % 2 == 0, easiness, -easiness)
     shuffled = rng.permutation(len(easiness))
     order = shuffled[np.lexsort([turned[shuffled], codes[shuffled]])]

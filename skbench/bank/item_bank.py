@@ -1,4 +1,4 @@
-"""`ItemBank`: what earlier models' answers say about the items of a benchmark."""
+"""`ItemBank`: the answers of earlier models to the items of a benchmark."""
 
 from __future__ import annotations
 
@@ -25,37 +25,48 @@ from skbench.containers import Draws
 from skbench.stats.item_response import easiness as formulas
 
 _ROUNDING = 1e-9  # relative
-_LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve stay bounded
+_LEAST_SPREAD = 0.05  # added to p (1 - p), to bound the residuals of items that nearly all solve
 
 
 @checked
 class ItemBank(Documented, BaseEstimator):
-    """What earlier models' answers say about the items of a benchmark.
+    """Item bank: the answers of earlier models to the items of a benchmark.
+
+    The bank estimates the easiness of every item and the correlations between items. With a bank,
+    `UnitLevelModel` estimates the score of a new model on the whole benchmark from a few items.
+
+    When not to use it: if new models answer other items than the earlier ones.
 
     Parameters
     ----------
     model, topic, item, score : str
-        Names of the columns. The topic may be absent; item ids are unique within a topic.
+        Names of the columns. The topic column is optional. Item ids must be unique within a topic.
     exclude : sequence of str, default=()
-        Models to leave out: the one to be evaluated, and its near-copies.
+        Models to exclude, such as the model to be evaluated and near-copies of it.
     n_components : int, default=32
-        Largest number of components to keep.
+        Maximum number of components.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the decomposition, which is random with more than 1500 models only.
+        Seed of the randomized singular value decomposition. The result depends on the seed only
+        with more than 1500 models.
 
     Attributes
     ----------
     items_ : DataFrame of shape (n_items, 2)
-        Topic and item, sorted; the topic is ``"all"`` if there are none.
+        Topic and item, sorted. The topic is ``"all"`` if the data have no topics.
     models_ : Index of shape (n_models,)
+        Names of the earlier models.
     topics_ : Index of shape (n_topics,)
+        Names of the topics.
     topic_codes_ : ndarray of int of shape (n_items,)
+        Position of each item's topic in `topics_`.
     scores_ : ndarray of shape (n_items, n_models)
-        Mean scores over runs; nan where missing.
+        Mean scores over repeated runs; nan if a score is missing.
     easiness_ : ndarray of shape (n_items,)
-        Log odds of a right answer by an average model; expected score if not `binary_`.
+        Log odds that an average model answers the item correctly. If scores are not 0/1 (see
+        `binary_`), the expected score.
     ability_ : ndarray of shape (n_models,)
-        Log odds of a right answer to an average item; mean score if not `binary_`.
+        Log odds that the model answers an average item correctly. If scores are not 0/1, the mean
+        score.
     components_ : ndarray of shape (n_items, n_components)
         Components of the answers beyond easiness.
     n_answers_ : ndarray of shape (n_items,)
@@ -66,21 +77,21 @@ class ItemBank(Documented, BaseEstimator):
     Raises
     ------
     ValueError
-        If columns, scores or names are missing, or no model is left.
+        If columns, scores or names are missing, or if no model is left.
 
     Warns
     -----
     UserWarning
-        If several models gave the same answers throughout, or `exclude` names no model.
+        If several models gave identical answers, or if `exclude` names an unknown model.
 
     Notes
     -----
-    With complete 0/1 answers easiness is ``logit((k + 1) / (M + 2))``, with gaps the posterior
-    mode of a Rasch model. Components are singular vectors times values of the standardized
-    residuals (`skbench.stats.easiness.residual_components`): a kernel, linear in the earlier
-    answers, that finds the earlier models most like a new one.
+    With complete 0/1 answers, the easiness of an item that `k` of `M` models solve is ``logit((k +
+    1) / (M + 2))``. With missing answers it is the posterior mode of a Rasch model.
 
-    When not to use it: if new models are asked other items.
+    The components are the left singular vectors of the standardized residuals, multiplied by their
+    singular values (`skbench.stats.easiness.residual_components`). A linear model on the components
+    is a kernel method that gives more weight to earlier models similar to the new one.
 
     Examples
     --------
@@ -112,13 +123,14 @@ class ItemBank(Documented, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, past_items: Rows | Path, y: None = None) -> Self:
-        """Learn from item rows of earlier models.
+        """Fit the bank to the answers of earlier models.
 
         Parameters
         ----------
         past_items : dataframe, str or path-like
-            One row per (model, item), in any dataframe that narwhals reads, or the path of
-            Parquet files. Gaps are allowed; several rows of a model on an item are averaged.
+            One row per model and item, in any dataframe that narwhals supports, or the path of
+            Parquet files. Answers may be missing. Several rows of a model for one item are
+            averaged.
         y : None
             Ignored.
 
@@ -131,7 +143,7 @@ class ItemBank(Documented, BaseEstimator):
         return self._learned(*read_past(past_items, *columns, exclude))
 
     def _learned(self, scores, items, models, binary):
-        """The bank of a matrix of scores."""
+        """Compute easiness, ability and components from a matrix of scores."""
         self._keep(scores, items, models, binary)
         if not binary:
             found = formulas.mean_easiness(scores)
@@ -147,35 +159,36 @@ class ItemBank(Documented, BaseEstimator):
         return self
 
     def _keep(self, scores, items, models, binary):
-        """Store the answers and what is counted in them."""
+        """Store the answers and their counts."""
         self.scores_, self.items_, self.models_, self.binary_ = scores, items, models, binary
         self.topic_codes_, topics = pd.factorize(items["topic"])
         self.topics_ = pd.Index(topics, name="topic")
         self.n_answers_ = np.isfinite(scores).sum(axis=1)
 
     def _expected(self, rows):
-        """Expected scores of some items, from easiness and ability."""
+        """Expected scores of some items, given easiness and ability."""
         center = self.easiness_.mean()
         both = self.easiness_[rows, None] + self.ability_ - center
         return expit(both) if self.binary_ else both
 
     def _spread(self):
-        """Standard deviation of a score around the expected one, as a function of that."""
+        """Function that maps an expected score to the standard deviation of the score."""
         if self.binary_:
             return lambda expected: np.sqrt(expected * (1 - expected) + _LEAST_SPREAD)
-        # One for all, as good as 1 but that no unit is too large: rounding is none.
+        # Any constant would do. This one is independent of the units of the scores, and variation
+        # within rounding error counts as none.
         spread = np.nanstd(self.scores_)
         unit = spread if spread > _ROUNDING * np.nanmax(np.abs(self.scores_)) else 1.0
         return lambda _: unit
 
     def _decompose(self, residuals, rank):
-        """Singular vectors times values."""
+        """Left singular vectors times singular values."""
         seed = int(as_generator(self.random_state).integers(2**31))
         vectors, values, _ = randomized_svd(residuals, rank, random_state=seed)
         return vectors * values
 
     def without(self, models: Label | Sequence[Label]) -> ItemBank:
-        """The bank of the other models.
+        """Return a bank without some of the models.
 
         Parameters
         ----------
@@ -194,7 +207,7 @@ class ItemBank(Documented, BaseEstimator):
             raise ValueError(
                 f"The bank has no model {unknown[0]!r}."
                 if unknown
-                else "No model would be left in the bank."
+                else "The bank would have no model left. Exclude fewer models."
             )
         scores = self.scores_[:, left]
         answered = np.isfinite(scores).any(axis=1)
@@ -203,18 +216,18 @@ class ItemBank(Documented, BaseEstimator):
         return bank._learned(scores[answered], items, self.models_[left], self.binary_)
 
     def transform(self, items: pd.DataFrame) -> pd.DataFrame:
-        """Features of items: easiness and components.
+        """Return features of items: easiness and components.
 
         Parameters
         ----------
         items : DataFrame
-            With the column of the item and, if items are not unique without it, the topic.
+            A table with the item column and, if item ids repeat between topics, the topic column.
 
         Returns
         -------
         DataFrame of shape (n_rows, 1 + n_components)
-            Items that the bank lacks have the mean easiness of their topic (of all items, if
-            the topic is new) and components 0.
+            Items that are not in the bank get the mean easiness of their topic and components of 0.
+            If their topic is not in the bank either, they get the mean easiness of all items.
         """
         check_is_fitted(self)
         position, code = positions_in(self, items, self.topic, self.item)
@@ -236,57 +249,59 @@ class ItemBank(Documented, BaseEstimator):
         bounds: Bounds | None = None,
         random_state: RandomState = 0,
     ) -> Draws:
-        """Joint draws of models' mean scores over all items, from their answers to some.
+        """Draw mean scores over all items jointly for several models.
 
         Parameters
         ----------
         items : dataframe
-            One row per answer, with the columns of this bank. The scores of a model of which the
-            bank holds all answers are known; other models that it holds are left out of it.
+            One row per answer, with the columns of this bank. If the bank has all answers of a
+            model, its scores are known and have no sampling error. Any other model in `items` is
+            removed from the bank before the fit.
         by : str or list of str, default="model"
-            The model's column, the topic's, or both.
+            The model column, the topic column, or both.
         n_draws : int, default=2000
             Number of draws.
         population : Series, dict or DataFrame, default=None
             As in `UnitLevelModel.estimate`.
         bounds : tuple of two floats, default=None
-            As of `UnitLevelModel`.
+            As in `UnitLevelModel`.
         random_state : int, RandomState, Generator or None, default=0
             Seed of the draws.
 
         Returns
         -------
         Draws
-            Axes in the order of `by`. Those of new models are `UnitLevelModel.sample`'s.
+            Draws with axes in the order of `by`. The draws of new models are those of
+            `UnitLevelModel.sample`.
 
         Raises
         ------
         ValueError
-            As `UnitLevelModel`, or if `population` has items that the bank lacks and a model is
-            known by the bank alone.
+            As in `UnitLevelModel`. Also if `population` has items that are not in the bank while a
+            model in `items` is known from the bank only.
 
         Warns
         -----
         UserWarning
-            As `UnitLevelModel`.
+            As in `UnitLevelModel`.
         """
         check_is_fitted(self)
         return joint_draws(self, items, by, n_draws, population, bounds, random_state)
 
     def save(self, path: Path) -> None:
-        """Write the bank to one Parquet file.
+        """Write the bank to a Parquet file.
 
         Parameters
         ----------
         path : str or path-like
-            Name of the file. Needs pyarrow.
+            Name of the file. Saving requires pyarrow.
         """
         check_is_fitted(self)
         write_bank(self, path)
 
     @classmethod
     def load(cls, path: Path) -> ItemBank:
-        """Read a bank that `save` wrote.
+        """Read a bank that was written by `save`.
 
         Parameters
         ----------
@@ -300,23 +315,23 @@ class ItemBank(Documented, BaseEstimator):
         return read_bank(cls, path)
 
     def _warn_of_copies(self):
-        """Warn of models with the same answers throughout."""
+        """Warn if several models gave identical answers."""
         seen = {}
         for name, column in zip(self.models_, self.scores_.T, strict=True):
             seen.setdefault(hash(column.tobytes()), []).append(name)
         copies = max(seen.values(), key=len)
         if len(copies) > 1:
             warn(
-                f"{len(copies)} earlier models gave the same answers throughout, such as "
-                f"{plain(copies[0])!r} and {plain(copies[1])!r}: they count as several. Exclude "
-                "all but one."
+                f"{len(copies)} earlier models gave identical answers, such as "
+                f"{plain(copies[0])!r} and {plain(copies[1])!r}. Each of them counts as a separate "
+                "model. Exclude all but one."
             )
 
     def __repr__(self):
         if not hasattr(self, "scores_"):
             return super().__repr__()
         missing = 1 - self.n_answers_.sum() / self.scores_.size
-        kind = "right or wrong" if self.binary_ else "scores"
+        kind = "0/1 scores" if self.binary_ else "scores"
         topics = f"{len(self.topics_)} topics" if len(self.topics_) > 1 else "no topics"
         lines = [
             f"ItemBank of {len(self.items_)} items in {topics}, answered by "
@@ -324,9 +339,9 @@ class ItemBank(Documented, BaseEstimator):
         ]
         low, high = np.nanmin(means := np.nanmean(self.scores_, axis=0)), np.nanmax(means)
         lines.append(
-            f"their mean scores range from {low:.3g} to {high:.3g}; "
+            f"mean scores of the models: {low:.3g} to {high:.3g}; "
             f"{self.components_.shape[1]} components beyond easiness"
         )
         if len(self.models_) < 4:
-            lines.append("few models: easiness is rough, and says little of a model unlike them")
+            lines.append("fewer than 4 models: easiness is imprecise, above all for other kinds")
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`items_needed`: how many items of a bank a new model must be asked."""
+"""`items_needed`: the number of items that a new model must answer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from skbench._types import Bank, Count, Level, Positive, RandomState, checked
 from skbench.bank.choose import choose_items
 from skbench.bank.unit_level import UnitLevelModel
 
-_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
-_FEWEST = 20
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)  # sample sizes to try, as shares of the bank
+_FEWEST = 20  # smallest sample size to try
 
 
 class ItemsNeeded(NamedTuple):
-    """Numbers of items, and the half widths behind them.
+    """Numbers of items needed, and the half widths from which they follow.
 
     Attributes
     ----------
     n_items : int
-        Number of items to ask a new model.
+        Number of items that a new model must answer.
     n_per_topic : float
-        The same, per topic.
+        The same number per topic.
     half_widths : DataFrame
-        Median half widths by number of items, with the columns ``model`` (the whole) and
+        Median half widths by number of items, with the columns ``model`` (whole benchmark) and
         ``topic``.
     """
 
@@ -55,20 +55,23 @@ def items_needed(
     confidence_level: Level = 0.95,
     random_state: RandomState = None,
 ) -> ItemsNeeded:
-    """Number of items of a bank to ask a new model, for intervals of a given half width.
+    """Number of items needed to estimate a new model's score with a given half width.
+
+    When not to use it: for a model unlike all earlier ones. Such a model needs more items.
 
     Parameters
     ----------
     bank : ItemBank
-        Fitted, of at least two models.
+        Fitted item bank with at least two models.
     half_width : float, default=0.02
-        Half width wanted, in score units.
+        Half width of the interval to be reached, in score units.
     by : {"model", "topic"}, default="model"
-        Estimates the half width is of: scores on the whole benchmark, or on a topic (median).
+        Whether the half width refers to the score of the whole benchmark or to the scores of topics
+        (their median).
     n_models : int, default=3
-        Number of earlier models to try, spread over their abilities.
+        Number of earlier models to try, chosen over the range of abilities.
     confidence_level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     random_state : int, RandomState, Generator or None, default=None
         Source of the samples of items.
 
@@ -79,15 +82,14 @@ def items_needed(
     Raises
     ------
     ValueError
-        If the half width is not positive, or the bank has one model or too few items.
+        If the half width is not positive, or the bank has only one model or too few items.
 
     Notes
     -----
-    Earlier models are removed from the bank one by one and treated as new, on samples by
-    `choose_items` of 2 to 70% of the items. Between sizes, the log of the half width is
-    interpolated linearly in ``log(1 / n - 1 / N)``. The answer is at most N.
-
-    When not to use it: for a model unlike all earlier ones; it needs more items.
+    Each chosen model is removed from the bank and treated as new, on samples of 2 to 70% of the
+    items drawn by `choose_items`. Between sample sizes `n`, the log of the half width is
+    interpolated linearly in ``log(1 / n - 1 / N)``, where `N` is the number of items of the bank.
+    The result never exceeds `N`.
 
     Examples
     --------
@@ -99,7 +101,10 @@ def items_needed(
     """
     check_bank(bank)
     if len(bank.models_) < 2:
-        raise ValueError("The bank has one model: take one out, and nothing is left to learn from.")
+        raise ValueError(
+            "The bank has only one model, but items_needed treats one as new and needs another. "
+            "Fit a bank with at least two models."
+        )
     rng = as_generator(random_state)
     order = np.argsort(bank.ability_, kind="stable")
     places = np.linspace(0, 1, n_models + 2)[1:-1] * (len(order) - 1)
@@ -109,8 +114,8 @@ def items_needed(
         rows += _tried(bank, bank.models_[model], by, half_width, confidence_level, rng)
     if not rows:
         raise ValueError(
-            f"The bank has {len(bank.items_)} items: with {_FEWEST} of them, as few as are tried, "
-            "hardly any is left to predict."
+            f"The bank has {len(bank.items_)} items, which is too few to try samples of "
+            f"{_FEWEST} items."
         )
     table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
     n_items = _crossing(table[by], half_width, len(bank.items_))
@@ -118,7 +123,7 @@ def items_needed(
 
 
 def _tried(bank, name, by, half_width, confidence_level, rng):
-    """Half widths for one earlier model, by number of items, until the one wanted is reached."""
+    """Half widths for one model at increasing sample sizes, until the target is reached."""
     scores = bank.scores_[:, bank.models_.get_loc(name)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -146,12 +151,12 @@ def _tried(bank, name, by, half_width, confidence_level, rng):
 
 
 def _crossing(half_widths, wanted, n_bank):
-    """Number of items at which the half width wanted is reached."""
+    """Number of items at which the target half width is reached."""
     n = half_widths.index.to_numpy(dtype=float)
     width = np.minimum.accumulate(half_widths.to_numpy())
     if wanted >= width[0]:
         return int(n[0])
-    # Half widths go about as the root of 1 / n - 1 / N, and are 0 where all items are asked.
+    # Half widths are about proportional to the root of 1 / n - 1 / N, which is 0 for n = N.
     left = np.log(1 / n - 1 / n_bank)
     if wanted >= width[-1]:
         at = np.interp(-np.log(wanted), -np.log(width), left)

@@ -1,4 +1,4 @@
-"""`UnitLevelModel`: new models on a few items of a bank."""
+"""`UnitLevelModel`: estimate new models from a few items of a bank."""
 
 from __future__ import annotations
 
@@ -33,15 +33,20 @@ from skbench.stats.intervals.posterior import posterior_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
 
-def _places(codes, n):
-    """Places of each of `n` codes."""
+def _positions(codes, n):
+    """Positions of each of `n` codes."""
     ends = np.cumsum(np.bincount(codes, minlength=n))
     return np.split(np.argsort(codes, kind="stable"), ends[:-1])
 
 
 @checked
 class UnitLevelModel(Documented, BaseEstimator):
-    """New models' scores on all items of a benchmark, from a few items and earlier answers.
+    """Estimate the score of new models on all items of a benchmark from a few answers.
+
+    The model predicts the unanswered items from the answers of earlier models (an `ItemBank`). It
+    is a unit-level (item-level) model in the sense of small-area estimation.
+
+    When not to use it: if a new model answered all items, or if its items are not in the bank.
 
     Parameters
     ----------
@@ -50,12 +55,13 @@ class UnitLevelModel(Documented, BaseEstimator):
     model, topic, item : str
         Names of the columns.
     sampled : {"auto", "random", "not random"}, default="auto"
-        Whether the items asked are a random sample of their topics (or from `choose_items`). If
-        not, estimates rest on the model alone. "auto" assumes so unless they are clearly easier
-        or harder than the rest.
+        Whether the answered items are a random sample of their topics, or come from `choose_items`.
+        If not, the estimate depends on the statistical model alone. "auto" assumes a random sample
+        unless the items are clearly easier or harder than the rest of their topics.
     bounds : tuple of two floats, default=None
-        Range of the scores by their definition. None: 0 to 1 if all scores lie there, the scale
-        that whole numbers show (labels from 1 to 5), else unknown.
+        Smallest and largest possible score. None stands for 0 to 1 if all scores lie in this range,
+        and for the rating scale (such as 1 to 5) if scores are whole numbers. In all other cases
+        the bounds are unknown.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the draws.
 
@@ -64,44 +70,51 @@ class UnitLevelModel(Documented, BaseEstimator):
     models_ : Index of shape (n_models,)
         The new models.
     random_sample_ : dict
-        By model, whether its items passed as a random sample.
+        For each model, whether its items are treated as a random sample.
     summary_ : GroupSummary
-        Assisted estimates by model and topic, see the notes.
+        Model-assisted estimates by model and topic; see the notes.
     bank_weight_ : dict
-        By model, the posterior mean slope of easiness within topics: 1 where items are as easy
-        for the new model as for earlier ones, 0 where the bank predicts nothing.
+        For each model, the posterior mean of the slope of easiness within topics. It is 1 if items
+        are as easy for the new model as for earlier ones, and 0 if the bank predicts nothing.
 
     Raises
     ------
     ValueError
-        If columns or scores are missing, if a new model is in the bank by name, or if none of
-        its items are.
+        If columns or scores are missing, if the bank contains a new model under the same name, or
+        if the bank contains none of a model's items.
 
     Warns
     -----
     UserWarning
-        If a new model answers like an earlier one, if the bank lacks some items, or if the items
-        asked are no random sample.
+        If a new model answers like an earlier one, if the bank lacks some items, or if the answered
+        items are clearly not a random sample.
 
     Notes
     -----
-    For right and wrong answers, a mixed logistic model of single answers,
-    ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``: easiness within and between
-    topics, components of earlier answers with ``gamma ~ N(0, s^2 I)``, and heavy-tailed effects
-    of topics (a t distribution). It is fitted by expectation propagation; `s` is estimated, the
-    scale of `v` averaged over. Other scores have normal errors. See `skbench.stats.unit_level`.
+    For correct and incorrect answers the model is a mixed logistic regression of the single
+    answers, ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``. Here `d` is the easiness of
+    the item and `d_t` the mean easiness of its topic, with separate slopes within and between
+    topics. The components `u` of earlier answers have coefficients ``gamma ~ N(0, s^2 I)``. The
+    topic effects `v_t` have a t distribution. The model is fitted by expectation propagation; `s`
+    is estimated, and the scale of `v_t` is integrated out. Other scores have normal errors. See
+    `skbench.stats.unit_level`.
 
-    `estimate` is about all items of the bank: answers seen, plus draws of the others, which `fit`
-    makes (of sums where more than 200 of a topic are left). Ends of intervals are totals that can
-    be; where all items were asked they are the score. By model, an
-    assisted estimate (mean prediction plus mean residual) takes over as far as it contradicts the
-    model (`skbench.stats.assisted.combined`): the draws are moved and scaled to the mean and
-    variance of both. Draws of scores that are not 0/1 allow for failures that were not seen, one
-    worst case more of each model (`skbench.stats.worst_case`). `summary_` holds difference
-    estimates that borrow nothing from other topics: the mean prediction without the topic's own
-    effect (the feature ``bank``) plus the mean residual.
+    `estimate` returns the mean over all items of the bank: the observed answers plus posterior
+    draws of the unobserved ones. If more than 200 items of a topic are unobserved, their sum is
+    drawn directly. Interval limits are attainable totals. If all items were answered, the interval
+    is the observed score.
 
-    When not to use it: where all items were asked, or the bank has other items.
+    The score of a whole model is compared with a model-assisted estimate, which is the mean
+    prediction plus the mean residual of the answered items. The more the two estimates disagree,
+    the more weight the model-assisted one gets (`skbench.stats.assisted.combined`). The draws are
+    shifted and rescaled to the combined mean and variance.
+
+    If scores are not 0/1, the sample may contain none of the rare failures. The draws therefore
+    include one additional worst-case score per model (`skbench.stats.worst_case`).
+
+    `summary_` contains a model-assisted estimate for each topic that borrows no strength from other
+    topics. It is the mean prediction without the topic effect (the feature ``bank``) plus the mean
+    residual.
 
     Examples
     --------
@@ -141,15 +154,15 @@ class UnitLevelModel(Documented, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Rows, y: ArrayLike) -> Self:
-        """Fit the new models to the items that they were asked.
+        """Fit each new model to its answers.
 
         Parameters
         ----------
         X : dataframe with n_rows rows
-            Columns model, topic (if the bank has topics) and item, and
-            ``inclusion_probability`` if `choose_items` gave unequal ones.
+            Columns model, topic (if the bank has topics) and item. If `choose_items` drew the items
+            with unequal probabilities, also its column ``inclusion_probability``.
         y : array-like of shape (n_rows,)
-            Scores; several of a model on one item are averaged.
+            Scores. Several scores of a model for one item are averaged.
 
         Returns
         -------
@@ -163,18 +176,20 @@ class UnitLevelModel(Documented, BaseEstimator):
         codes, names = pd.factorize(rows.model, sort=True)
         self.models_ = pd.Index(names, name=self.model)
         self._refuse_known()
-        self._refuse_strangers(rows)
+        self._refuse_unknown_items(rows)
         self._warn_of_units(codes, y)
         answers = self.bank.binary_ and y.min() >= 0 and y.max() <= 1
         self._bounds = self._score_bounds(y, answers)
         self._design = design(self.bank, len(rows.new_topics), None if answers else y)
         self._fits = {
             name: fit_model(self.bank, self._design, rows, y, own, answers)
-            for name, own in zip(names, _places(codes, len(names)), strict=True)
+            for name, own in zip(names, _positions(codes, len(names)), strict=True)
         }
         self._seed = int(as_generator(self.random_state).integers(2**31))
-        only = "they tell of their topic only, and are not part of the estimates"
-        meaning = f"{only} unless population=... says so"
+        meaning = (
+            "These answers inform the estimate of their topic. The items count toward the score "
+            "only if population=... includes them"
+        )
         warn_of_unknown(self.bank, rows.item, rows.position, "rows", meaning)
         self.random_sample_, self.bank_weight_ = {}, {}
         features = features_of(self.bank)
@@ -187,12 +202,12 @@ class UnitLevelModel(Documented, BaseEstimator):
         return self
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Expected score of each row: the probability of a right answer.
+        """Predict the score of each row, for 0/1 scores the probability of a correct answer.
 
         Parameters
         ----------
         X : dataframe with n_rows rows
-            Columns model, topic and item; the models must have been fitted.
+            Columns model, topic and item. The models must have been fitted.
 
         Returns
         -------
@@ -203,14 +218,16 @@ class UnitLevelModel(Documented, BaseEstimator):
         codes = self.models_.get_indexer(rows.model)
         unknown = sorted(set(rows.model[codes < 0]), key=str)
         if unknown:
-            raise ValueError(f"Model {unknown[0]!r} was not fitted: fit it on some items first.")
+            raise ValueError(
+                f"Model {unknown[0]!r} has not been fitted. Pass some of its answers to fit first."
+            )
         new = [name for name in rows.new_topics if name not in self._new_topics]
         if new:
-            raise ValueError(f"Topic {new[0]!r} is neither in the bank nor among the items asked.")
+            raise ValueError(f"Topic {new[0]!r} is neither in the bank nor in the fitted rows.")
         names = [*self.bank.topics_, *rows.new_topics]
         topic = pd.Index([*self.bank.topics_, *self._new_topics]).get_indexer(names)[rows.topic]
         out = np.empty(len(rows.model))
-        every = zip(self._fits.values(), _places(codes, len(self._fits)), strict=True)
+        every = zip(self._fits.values(), _positions(codes, len(self._fits)), strict=True)
         for fitted, own in every:
             features, h = self._design.features(rows.position[own], topic[own])
             out[own] = item_scores(fitted.fit, features, topic[own], h)
@@ -222,32 +239,34 @@ class UnitLevelModel(Documented, BaseEstimator):
         confidence_level: Level = 0.95,
         population: pd.Series | None = None,
     ) -> Estimate:
-        """Mean scores over all items of the benchmark.
+        """Estimate mean scores over all items of the benchmark.
 
         Parameters
         ----------
         by : str or list of str, default=("model", "topic")
-            The model's column, the topic's, or both: one row of the result each.
+            The model column, the topic column, or both. The result has one row for each of their
+            combinations.
         confidence_level : float, default=0.95
-            Level of the intervals.
+            Posterior probability of the intervals.
         population : Series, dict or DataFrame, default=None
-            Number of items of the benchmark by topic, where it is larger than the bank; or a
-            table of its items (columns topic and item).
+            If the benchmark has more items than the bank: the number of its items by topic, or a
+            table of its items with the columns topic and item.
 
         Returns
         -------
         Estimate
-            Guarantee "posterior".
+            Estimate with the guarantee "posterior".
 
         Notes
         -----
-        Intervals of a model whose answers were all right (wrong) end at the largest (least)
-        score possible, as Brown, Cai and DasGupta (2001) modify Jeffreys' interval.
+        If all answers of a model are correct, the upper limit is the largest possible score. If all
+        are incorrect, the lower limit is the smallest possible score. Brown, Cai and DasGupta
+        (2001) modify Jeffreys' interval in this way.
         """
         totals, by = self._drawn(population, N_DRAWS), self._levels(by)
         draws, least, largest = totals.of([*by.values()])
         low, high = posterior_interval(draws.reshape(len(draws), -1), confidence_level)
-        low, high = self._all_alike(list(by.values()), low, high, least, largest)
+        low, high = self._widened_to_extremes(list(by.values()), low, high, least, largest)
         axes = self._axes(totals, by)
         return Estimate(
             value=draws.mean(axis=0).ravel(),
@@ -266,12 +285,12 @@ class UnitLevelModel(Documented, BaseEstimator):
         n_draws: Count = N_DRAWS,
         population: pd.Series | None = None,
     ) -> Draws:
-        """Joint posterior draws of mean scores over all items of the benchmark.
+        """Draw mean scores over all items of the benchmark from their joint posterior.
 
         Parameters
         ----------
         by : str or list of str, default=("model", "topic")
-            As in `estimate`, whose intervals are quantiles of these draws.
+            As in `estimate`, which computes its intervals from these draws.
         n_draws : int, default=2000
             Number of draws.
         population : Series, dict or DataFrame, default=None
@@ -280,18 +299,19 @@ class UnitLevelModel(Documented, BaseEstimator):
         Returns
         -------
         Draws
-            Axes in the order of `by`: for right and wrong answers, totals over the number of items.
+            Draws with axes in the order of `by`. For 0/1 scores each draw is a number of correct
+            answers divided by the number of items.
         """
         totals, by = self._drawn(population, n_draws), self._levels(by)
         draws = totals.of([*by.values()])[0]
         return Draws(draws, tuple(self._axes(totals, by)), "posterior")
 
     def __getstate__(self):
-        """Without the draws: the seed gives the same again."""
+        """Omit the draws, which the seed reproduces."""
         return {key: value for key, value in super().__getstate__().items() if key != "_totals"}
 
     def _drawn(self, population, n_draws):
-        """Draws of all totals: those of `fit`, of which all estimates are made."""
+        """Draws of the totals; the default ones are kept from `fit`."""
         check_is_fitted(self, "summary_")
         if population is None and n_draws == N_DRAWS:
             if not hasattr(self, "_totals"):
@@ -300,7 +320,7 @@ class UnitLevelModel(Documented, BaseEstimator):
         return totals_of(self, population_of(self, population), n_draws)
 
     def _levels(self, by):
-        """Names of columns asked for, and whether they are those of models or topics."""
+        """Map each column of `by` to "model" or "topic"."""
         by = check_by(by)
         levels = {self.model: "model", self.topic: "topic"}
         if not set(by) <= set(levels):
@@ -311,8 +331,8 @@ class UnitLevelModel(Documented, BaseEstimator):
         names = {"model": self.models_, "topic": totals.topics}
         return [pd.Index(names[level], name=name) for name, level in by.items()]
 
-    def _all_alike(self, levels, low, high, least, largest):
-        """Ends where answers were all wrong or all right: nothing, or everything, may be so."""
+    def _widened_to_extremes(self, levels, low, high, least, largest):
+        """Interval ends; the extreme totals where all answers were incorrect or all correct."""
         shape = least.shape
         ends = []
         for end, bound, possible in ((low, 0, least), (high, 1, largest)):
@@ -324,37 +344,37 @@ class UnitLevelModel(Documented, BaseEstimator):
         return tuple(end.ravel() for end in ends)
 
     def _score_bounds(self, y, answers):
-        """Least and largest score that an item can have."""
+        """Smallest and largest possible score of an item."""
         if self.bounds is not None:
             check_within("scores lie", y, self.bounds)
             return self.bounds
         if answers:
             return 0.0, 1.0
-        if self.bank.binary_:  # scores of another unit than those of the past
+        if self.bank.binary_:  # the new scores have another unit than the earlier ones
             return bounds_of(y) or (-np.inf, np.inf)
         return bounds_of(y, self.bank.scores_) or (-np.inf, np.inf)
 
     def _warn_of_units(self, codes, y):
-        """Warn if scores look to be in different units."""
+        """Warn if new and earlier scores seem to have different units."""
         tops = {"the earlier models": float(np.nanmax(np.abs(self.bank.scores_)))}
         tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
-        told = different_units(tops)
-        if told is not None:
-            warn(told)
+        message = different_units(tops)
+        if message is not None:
+            warn(message)
 
     def _refuse_known(self):
-        """Refuse models of the bank."""
+        """Raise an error if a new model is in the bank."""
         known = [name for name in self.models_ if name in self.bank.models_]
         if known:
             raise ValueError(
-                f"The bank holds the answers of {plain(known[0])!r} itself: they would be taken "
-                f"for those of an earlier model. Use bank.without({known!r})."
+                f"The bank contains the answers of the new model {plain(known[0])!r} itself. Use "
+                f"bank.without({known!r})."
             )
 
-    def _refuse_strangers(self, rows):
-        """Refuse models without a single item of the bank."""
+    def _refuse_unknown_items(self, rows):
+        """Raise an error if the bank contains none of a model's items."""
         with_known = set(rows.model[rows.position >= 0])
         for name in self.models_:
             if name not in with_known:
                 own = rows.item[rows.model == name]
-                refuse_unknown_items(self.bank, own, f"model {name!r}", ", or leave the model out")
+                refuse_unknown_items(self.bank, own, f"model {name!r}", ", or exclude the model")

@@ -1,1 +1,1 @@
-"""Items answered by many models: easiness, components, one new model on a part of them."""
+"""Formulas for item responses: easiness, components, audits, and models of new answers."""

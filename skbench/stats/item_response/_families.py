@@ -1,15 +1,15 @@
-"""What models of one family share: the correlation of their residuals."""
+"""Correlation of the residuals of models, which models of one family share."""
 
 import numpy as np
 from scipy.special import expit
 
 from skbench.stats.item_response.easiness import rasch_easiness
 
-_LEAST_VARIANCE = 0.05  # of an answer: items that nearly all solve stay bounded
+_LEAST_VARIANCE = 0.05  # added to p (1 - p), to bound the residuals of very easy items
 
 
 def centered(scores):
-    """Scores less their item's mean, 0 where there is none."""
+    """Scores minus their item's mean (0 where missing), and where they are known."""
     known = np.isfinite(scores)
     n = known.sum(axis=1, keepdims=True)
     mean = np.where(known, scores, 0.0).sum(axis=1, keepdims=True) / np.maximum(n, 1)
@@ -17,10 +17,10 @@ def centered(scores):
 
 
 def residual_correlation(scores):
-    """Correlation of the models' residuals, and on how many items."""
+    """Correlation of the models' residuals, and the number of items of each pair."""
     known = np.isfinite(scores)
     ends = np.nanmin(scores), np.nanmax(scores)
-    if np.isin(scores[known], ends).all():  # right and wrong, in any unit
+    if np.isin(scores[known], ends).all():  # correct and incorrect, in any unit
         easiness, ability = rasch_easiness(np.where(known, scores > ends[0], np.nan))
         p = expit(easiness[:, None] + ability - easiness.mean())
         own = np.where(
@@ -36,7 +36,7 @@ def residual_correlation(scores):
 
 
 def models_along(scores):
-    """How many independent models have a contrast in the order of the scores as precise as here."""
+    """Number of independent models that give a contrast along the scores the same precision."""
     own, known = centered(scores)
     mean = own.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     x = mean - mean.mean()

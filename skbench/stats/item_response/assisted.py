@@ -1,10 +1,10 @@
-"""Assisted means: predictions of all items, corrected by the items that were asked."""
+"""Model-assisted means: predictions of all items, corrected by the observed residuals."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-_FREE = 4.0  # squared standardized difference up to which the model rules
+_FREE = 4.0  # squared standardized difference up to which the model-based estimate is kept
 
 
 class AssistedMean(NamedTuple):
@@ -20,28 +20,29 @@ def assisted_mean(residual, weight, group, predicted_mean, size, residual_varian
     Parameters
     ----------
     residual : ndarray of shape (n_items,)
-        Score less prediction of the items asked, predicted without their own score.
+        Score minus prediction for each answered item. The prediction must not use the item's own
+        score.
     weight : ndarray of shape (n_items,)
-        Inverse of the chance of being asked.
+        Inverse inclusion probabilities.
     group : ndarray of int of shape (n_items,)
         Group of each item.
     predicted_mean : ndarray of shape (n_groups,)
-        Mean prediction of all items of each group.
+        Mean prediction over all items of each group.
     size : ndarray of shape (n_groups,)
         Number of all items of each group.
     residual_variance : ndarray of shape (n_groups,), default=None
-        Variance of a residual; None for the sample variance within each group.
+        Variance of a residual. None stands for the sample variance within each group.
 
     Returns
     -------
     AssistedMean
-        nan for a group without an item asked.
+        Estimates, which are nan for a group without an answered item.
 
     Notes
     -----
-    ``mean f + sum w r / sum w``, with variance ``sum w^2 v / (sum w)^2 (1 - n / N)``: the
-    difference estimator of survey sampling [1]_, or AIPW [2]_. Without bias whatever the
-    predictions are worth, if the items asked are a random sample.
+    The estimate is ``mean f + sum w r / sum w``, with variance ``sum w^2 v / (sum w)^2 (1 - n /
+    N)``. It is the difference estimator of survey sampling [1]_, or AIPW [2]_. If the answered
+    items are a random sample, it is unbiased even if the predictions are poor.
 
     References
     ----------
@@ -73,26 +74,27 @@ def assisted_mean(residual, weight, group, predicted_mean, size, residual_varian
 
 
 def combined(value, variance, assisted, assisted_variance):
-    """A model's estimate, and the assisted one as far as the two disagree.
+    """Combine a model-based estimate with a model-assisted one if the two disagree.
 
     Parameters
     ----------
     value, variance : float or ndarray
         Posterior mean and variance of the model.
     assisted, assisted_variance : float or ndarray
-        The assisted estimate and its sampling variance.
+        The model-assisted estimate and its sampling variance.
 
     Returns
     -------
     value, variance, share
-        Combination, its variance, and the weight of the assisted estimate.
+        Combined estimate, its variance, and the weight of the model-assisted estimate.
 
     Notes
     -----
-    If the model is right the two differ by a variance of ``assisted_variance - variance``
-    (Hausman). With `q` the squared difference over that, the assisted estimate has the weight
-    ``1 - min(1, 4 / q)``. The variance is that of a mixture. Where nothing is left to ask, or all
-    residuals are alike, the model's estimate stands.
+    If the model is correct, the difference of the estimates has variance ``assisted_variance -
+    variance`` (Hausman). Let `q` be the squared difference divided by this variance. The
+    model-assisted estimate gets the weight ``1 - min(1, 4 / q)``, and the variance is that of a
+    mixture. If all items were answered or all residuals are equal, the model-based estimate is
+    returned.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Items of a benchmark: discrimination, wrong keys, copies, and the reliability of all together."""
+"""Audit of items: discrimination, wrong keys, copies, and reliability of the benchmark."""
 
 from typing import NamedTuple
 
@@ -9,24 +9,24 @@ from scipy.stats import f, false_discovery_control, norm, t
 from skbench.stats.item_response._families import centered, models_along, residual_correlation
 
 _MOST_COMPONENTS, _MODELS_EACH, _ITEMS_EACH = 5, 8, 50
-_ALIKE = 50  # items of much the same difficulty
-_FEWEST_ITEMS = 30  # of which the usual discrimination can be learned
-_FEWEST_MODELS = 8  # effective ones
-_UNSURE_MODELS = 20  # effective ones of families: how many there are is itself an estimate
-_USUAL_ITEMS = 50.0  # keyed rightly for sure, worth as many as this: the prior of the share
+_SIMILAR = 50  # items of similar difficulty
+_FEWEST_ITEMS = 30  # needed to estimate the distribution of the features
+_FEWEST_MODELS = 8  # effective models
+_UNSURE_MODELS = 20  # effective models: below this, their number is uncertain if families exist
+_PRIOR_ITEMS = 50.0  # weight, in correctly keyed items, of the prior of the share of wrong keys
 _CLEARLY, _VERY_CLEARLY = 0.1, 0.02  # p-values of an item's own discrimination
 _LARGEST = 0.95  # correlation
-_UNRELATED = 0.7  # effective models of all, below which there are families
-_ROUNDS = 4  # of items left out of the models' scores
+_UNRELATED = 0.7  # effective models per model, below which there are families
+_ROUNDS = 4  # of excluding flagged items from the models' means
 
 
 class Discrimination(NamedTuple):
     """Item-rest correlations; arrays of shape (n_items,)."""
 
-    value: np.ndarray  # nan for items without spread
+    value: np.ndarray  # nan for items with equal scores
     low: np.ndarray
     high: np.ndarray
-    p_value: np.ndarray  # one-sided, of a correlation that is not negative
+    p_value: np.ndarray  # one-sided test that the correlation is not negative
 
 
 class Reliability(NamedTuple):
@@ -38,25 +38,25 @@ class Reliability(NamedTuple):
 
 
 def item_rest_correlation(scores, counted=None):
-    """Correlation of each item with the models' mean over the other items.
+    """Correlation of each item with the models' means over the other items.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where a model did not answer.
+        Scores; nan if a model did not answer.
     counted : ndarray of bool of shape (n_items,), default=None
-        Items that count in the models' means. None: all.
+        Items included in the models' means. None includes all.
 
     Returns
     -------
     ndarray of shape (n_items,)
-        nan for items with one score throughout.
+        Correlations; nan for items with the same score from every model.
 
     Notes
     -----
-    The corrected item-total correlation (Lord and Novick 1968, section 15.5): the item itself is
-    left out. Scores are taken less their item's mean, so that models may have answered different
-    items.
+    This is the corrected item-total correlation (Lord and Novick 1968, section 15.5), which
+    excludes the item itself from the mean. The item's mean is subtracted from its scores, so that
+    models may have answered different items.
 
     Examples
     --------
@@ -74,30 +74,31 @@ def item_rest_correlation(scores, counted=None):
         scale = np.sqrt(np.sum(rest**2, axis=1) * np.sum(own**2, axis=1))
         found = np.sum(rest * own, axis=1) / scale
     tiny = (1e-12 * np.nanmax(np.abs(scores), initial=0)) ** 2 * scores.shape[1]
-    found = np.where(np.sum(rest**2, axis=1) > tiny, found, 0.0)  # else but for rounding
+    found = np.where(np.sum(rest**2, axis=1) > tiny, found, 0.0)  # 0 up to rounding
     varied = np.ptp(np.where(known, own, 0.0), axis=1) > np.sqrt(tiny)
     return np.where(varied, np.clip(found, -1, 1), np.nan)
 
 
 def effective_models(scores):
-    """How many independent models tell as much of an item as these.
+    """Number of independent models that give the same information about an item.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where a model did not answer.
+        Scores; nan if a model did not answer.
 
     Returns
     -------
     float
-        From 1 to n_models: near the number of families where models are versions of one another.
+        Effective number of models, from 1 to n_models. If models are versions of one another, it is
+        close to the number of families.
 
     Notes
     -----
-    ``M^2 / sum r^2`` over all pairs of models, a model with itself among them, with `r` the
-    correlation of their residuals: the effective number of dimensions. Residuals are standardized,
-    of a Rasch model for scores of two values, else of additive effects of items and models. What
-    chance adds to the sum, and what centering does, are taken off.
+    ``M^2 / sum r^2`` over all pairs of models including each model with itself, where `r` is the
+    correlation of their residuals. This is the effective number of dimensions. The residuals are
+    standardized; they come from a Rasch model for scores with two values, and otherwise from
+    additive effects of items and models. The sum is corrected for chance and for centering.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def effective_models(scores):
     r, both = residual_correlation(scores)
     m = len(r)
     apart = ~np.eye(m, dtype=bool)
-    # Centering by items makes independent models correlate by -1 / (M - 1).
+    # Centering by items gives independent models a correlation of -1 / (M - 1).
     excess = (r + 1 / max(m - 1, 1)) ** 2 - 1 / np.maximum(both, 1)
     return float(np.clip(m**2 / (m + max(excess[apart].sum(), 0.0)), 1.0, m))
 
@@ -119,11 +120,11 @@ def discrimination(scores, n_effective, confidence_level=0.95, counted=None):
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where a model did not answer.
+        Scores; nan if a model did not answer.
     n_effective : float
-        Effective number of models, of `effective_models`.
+        Effective number of models, from `effective_models`.
     confidence_level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     counted : ndarray of bool of shape (n_items,), default=None
         As in `item_rest_correlation`.
 
@@ -133,9 +134,9 @@ def discrimination(scores, n_effective, confidence_level=0.95, counted=None):
 
     Notes
     -----
-    Fisher's z with variance ``1 / (n - 3)`` and a t test with ``n - 2`` degrees of freedom, `n` the
-    effective number of the models that answered the item. From -1 to 1, and nan, where `n` does not
-    suffice.
+    The intervals use Fisher's z with variance ``1 / (n - 3)``; the p-values use a t test with ``n -
+    2`` degrees of freedom. Here `n` is the effective number of models that answered the item. If
+    `n` is too small, the interval is -1 to 1 and the p-value is nan.
 
     Examples
     --------
@@ -161,19 +162,19 @@ class Reversed(NamedTuple):
 
     flagged: np.ndarray
     probability: np.ndarray  # nan where there are too few items
-    discrimination: Discrimination  # flagged items do not count in the models' means
-    n_effective: float  # of `effective_models`
+    discrimination: Discrimination  # the models' means exclude flagged items
+    n_effective: float  # from `effective_models`
 
 
 def reversed_items(scores, confidence_level=0.95):
-    """Items that fit the others if their scores are turned around: keyed wrongly.
+    """Find items with a wrong answer key, which fit the others better if scores are reversed.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where a model did not answer.
+        Scores; nan if a model did not answer.
     confidence_level : float, default=0.95
-        1 less the false discovery rate of the items that are flagged.
+        1 minus the false discovery rate of the flagged items.
 
     Returns
     -------
@@ -181,25 +182,25 @@ def reversed_items(scores, confidence_level=0.95):
 
     Notes
     -----
-    Not all items with negative discrimination are keyed wrongly: some hard ones are solved by weak
-    models by chance. What items are like is learned from all of them: features `x` that change
-    their sign with the key (mean score less the middle of the scale; Fisher's z of the item-rest
-    correlation; the leading components of the scores less their item's mean, one per eight models
-    beyond eight and at most five) follow ``(1 - s) N(m, C) + s N(-m, C)``, fitted by expectation
-    maximization. The probability of a reversed key is ``s e / (s e + 1 - s)`` with
-    ``log e = -2 x' C^-1 m``. The most probable ones are flagged, as long as their
-    probabilities of a right key average at most ``1 - confidence_level`` (the Bayesian false
-    discovery rate, Efron 2010, Large-Scale Inference, chapter 5), and if their own discrimination
-    is below 0 with ``p < 0.1``. With fewer than 30 items with spread, by the p-values alone
-    (Benjamini and Hochberg 1995).
+    A negative discrimination does not imply a wrong key, because weak models solve some hard items
+    by chance. Each item has features `x` that change their sign if the key is reversed: its mean
+    score minus the middle of the scale, Fisher's z of the item-rest correlation, and leading
+    components of the centered scores (one per eight models beyond eight, at most five). They follow
+    the mixture ``(1 - s) N(m, C) + s N(-m, C)``, fitted by expectation maximization. The
+    probability of a reversed key is ``s e / (s e + 1 - s)`` with ``log e = -2 x' C^-1 m``.
 
-    Here models count as effective ones: as many as `effective_models` says, and at most ``M / v``,
-    with `v` the variance of a contrast of the models in units of that of independent ones (less
-    its standard error). Models of one family score alike, so that what they share adds up where
-    models are ordered by their scores. The contrast is the squares of their mean scores, less the
-    line through these (items of unlike slopes make models correlate along the line itself). With
-    fewer than eight, no item is flagged; with fewer than twenty that are less than .7 of all
-    models, ``p < 0.02`` is needed.
+    The most probable items are flagged, under two conditions. Their probabilities of a correct key
+    must average at most ``1 - confidence_level`` (the Bayesian false discovery rate, Efron 2010,
+    Large-Scale Inference, chapter 5). The discrimination of each must be below 0 with ``p < 0.1``.
+    With fewer than 30 items of different scores, only p-values are used (Benjamini and Hochberg
+    1995).
+
+    The number of models is here the smaller of `effective_models` and ``M / v``. Here `v` is the
+    variance of a contrast of the models relative to independent models, minus its standard error.
+    Models of one family score alike, so their common errors add up along the models' ranking. The
+    contrast is the squared mean scores minus a line through them, because items of different slopes
+    correlate the models along the line itself. With fewer than eight such models, no item is
+    flagged. With fewer than 20, and fewer than 0.7 of all models, ``p < 0.02`` is required.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def reversed_items(scores, confidence_level=0.95):
     low, high = np.nanmin(scores), np.nanmax(scores)
     level = 2 * (np.nanmean(scores, axis=1) - low) / max(high - low, 1e-300) - 1
     flagged = np.zeros(len(scores), bool)
-    n_effective = effective_models(scores)  # of all: without those flagged, models look less alike
+    n_effective = effective_models(scores)  # all items: without flagged ones models differ more
     fewest = min(n_effective, models_along(scores))
     rate, enough = 1 - confidence_level, fewest >= _FEWEST_MODELS
     unsure = fewest < min(_UNSURE_MODELS, _UNRELATED * scores.shape[1])
@@ -250,7 +251,7 @@ def _n_components(n_items, n_models):
 
 
 def _reversed_probability(x, n_steps=500):
-    """Probability of the smaller part of a mixture of a normal and its mirror image."""
+    """Probability of the smaller component in a mixture of a normal and its mirror image."""
     scale = x.std(axis=0)
     x = x / np.where(scale > 0, scale, 1.0)
     mean, share = np.median(x, axis=0), 0.01
@@ -261,7 +262,7 @@ def _reversed_probability(x, n_steps=500):
         probability = expit(odds)
         new = ((1 - 2 * probability) @ x) / len(x)
         covariance = x.T @ x / len(x) - np.outer(new, new) + ridge
-        share = np.clip(probability.sum() / (len(x) + _USUAL_ITEMS), 1e-4, 0.5)
+        share = np.clip(probability.sum() / (len(x) + _PRIOR_ITEMS), 1e-4, 0.5)
         if np.abs(new - mean).max() < 1e-9:
             break
         mean = new
@@ -269,28 +270,28 @@ def _reversed_probability(x, n_steps=500):
 
 
 def same_answers(scores, n_effective, rate=0.05):
-    """Items with the same score from every model, beyond what chance explains.
+    """Find items with the same score from every model, beyond agreement by chance.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where a model did not answer.
+        Scores; nan if a model did not answer.
     n_effective : float
-        Effective number of models, of `effective_models`.
+        Effective number of models, from `effective_models`.
     rate : float, default=0.05
-        Number of pairs that may look the same by chance.
+        Expected number of pairs that are equal by chance.
 
     Returns
     -------
     ndarray of int of shape (n_items,)
-        Position of the first item of the same scores; an item's own if there is none.
+        Position of the first item with the same scores, or the item's own position.
 
     Notes
     -----
-    Few models often answer two items alike. A pair counts if the probability of just these
-    scores, times the number of pairs, is below `rate`: the product over models of how often the
-    model has that score on about fifty items of the same difficulty, raised to the effective over
-    the actual number of models.
+    With few models, two items often have equal scores by chance. A pair counts if the probability
+    of its scores, times the number of pairs, is below `rate`. This probability is a product over
+    models of the share of this score among about 50 items of similar difficulty. The product is
+    raised to the power ``n_effective / n_models``.
 
     Examples
     --------
@@ -302,9 +303,9 @@ def same_answers(scores, n_effective, rate=0.05):
     n_items, n_models = scores.shape
     mean = np.nanmean(scores, axis=1)
     log_chance = np.empty(n_items)
-    for rows in np.array_split(np.argsort(mean, kind="stable"), -(-n_items // _ALIKE)):
+    for rows in np.array_split(np.argsort(mean, kind="stable"), -(-n_items // _SIMILAR)):
         near = scores[rows]
-        count = np.sum(near[:, None] == near, axis=1) - 0.5  # itself is a half
+        count = np.sum(near[:, None] == near, axis=1) - 0.5  # the item itself counts half
         known = np.isfinite(near)
         log_chance[rows] = np.log(np.where(known, count, len(rows)) / len(rows)).sum(axis=1)
     log_chance *= n_effective / n_models
@@ -324,21 +325,21 @@ def cronbach_alpha(scores, n_effective=None, confidence_level=0.95):
     scores : ndarray of shape (n_items, n_models)
         Scores, none missing.
     n_effective : float, default=None
-        Effective number of models, for the interval; None: all.
+        Effective number of models, used for the interval. None uses the number of models.
     confidence_level : float, default=0.95
-        Level of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
     Reliability
-        nan without two models, two items, and a difference between models; the ends also with
-        fewer than two effective models.
+        nan with fewer than two models or two items, or if models do not differ. With fewer than two
+        effective models only the interval is nan.
 
     Notes
     -----
-    ``I / (I - 1) (1 - sum of the items' variances / variance of the totals)`` [1]_, for right and
-    wrong answers Kuder and Richardson's formula 20. Interval by the F distribution with ``M - 1``
-    and ``(M - 1)(I - 1)`` degrees of freedom [2]_.
+    ``I / (I - 1) (1 - sum of the item variances / variance of the totals)`` [1]_. For 0/1 scores it
+    is formula 20 of Kuder and Richardson. The interval uses the F distribution with ``M - 1`` and
+    ``(M - 1)(I - 1)`` degrees of freedom [2]_.
 
     References
     ----------
@@ -358,7 +359,7 @@ def cronbach_alpha(scores, n_effective=None, confidence_level=0.95):
         return Reliability(np.nan, np.nan, np.nan)
     alpha = n_items / (n_items - 1) * (1 - np.var(scores, axis=1, ddof=1).sum() / total)
     freedom = (n_models if n_effective is None else n_effective) - 1
-    if freedom < 1:  # nothing is known of how totals of such models vary
+    if freedom < 1:  # the variance of the totals is unknown
         return Reliability(float(alpha), np.nan, np.nan)
     tails = (1 - confidence_level) / 2
     low, high = (
@@ -369,21 +370,21 @@ def cronbach_alpha(scores, n_effective=None, confidence_level=0.95):
 
 
 def items_for_reliability(n_items, reliability, target):
-    """Number of items of the same kind that a reliability takes: Spearman and Brown's formula.
+    """Number of similar items needed for a reliability: the Spearman-Brown formula.
 
     Parameters
     ----------
     n_items : int
-        Number of items of the reliability that is known.
+        Number of items with the known reliability.
     reliability : float or ndarray
-        That reliability.
+        Known reliability.
     target : float
-        Reliability wanted.
+        Reliability to be reached.
 
     Returns
     -------
     float or ndarray
-        ``n target (1 - r) / (r (1 - target))``; inf where `reliability` is not positive.
+        ``n target (1 - r) / (r (1 - target))``; inf if `reliability` is not positive.
 
     Examples
     --------

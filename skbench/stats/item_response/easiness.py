@@ -1,4 +1,4 @@
-"""How easy items are, and what else earlier models' answers have in common."""
+"""Easiness of items, and components of the answers of earlier models."""
 
 from typing import NamedTuple
 
@@ -7,20 +7,20 @@ from scipy.special import expit, logit
 
 _ROUNDS = 25
 _TOLERANCE = 1e-4
-_LEAST_VARIANCE = 0.05  # of easiness, log odds squared: items are never taken for all alike
+_LEAST_VARIANCE = 0.05  # of easiness in squared log odds, so that items are never all equal
 _EXACT_MODELS = 1500  # up to here the models' cross products are decomposed exactly
 _ROWS = 8192
 
 
 class Easiness(NamedTuple):
-    """Log odds of items and models.
+    """Easiness of items and ability of models, in log odds.
 
     Attributes
     ----------
     easiness : ndarray of shape (n_items,)
-        Log odds of a right answer by a model of average ability.
+        Log odds of a correct answer by a model of average ability.
     ability : ndarray of shape (n_models,)
-        Log odds of a right answer to an item of average easiness.
+        Log odds of a correct answer to an item of average easiness.
     """
 
     easiness: np.ndarray
@@ -33,12 +33,12 @@ def smoothed_easiness(scores):
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Right (1) and wrong (0) answers, without gaps.
+        Correct (1) and incorrect (0) answers, none missing.
 
     Returns
     -------
     Easiness
-        ``logit((k + 1) / (M + 2))`` of `k` right answers of `M`; the same of models.
+        ``logit((k + 1) / (M + 2))`` for `k` correct answers of `M`, and the same for models.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def smoothed_easiness(scores):
 
 
 def rasch_easiness(scores):
-    """Easiness of items that not every model answered: a Rasch model.
+    """Easiness of items with missing answers, from a Rasch model.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Right (1) and wrong (0) answers, nan where there is none.
+        Correct (1) and incorrect (0) answers; nan if an answer is missing.
 
     Returns
     -------
@@ -66,9 +66,10 @@ def rasch_easiness(scores):
 
     Notes
     -----
-    ``logit p = ability + easiness``, ``easiness ~ N(0, variance)`` (Rasch 1960): items by their
-    posterior modes, the variance by their second moments, models by maximum likelihood with half an
-    answer of either kind added. An item that nobody answered has easiness 0.
+    ``logit p = ability + easiness`` with ``easiness ~ N(0, variance)`` (Rasch 1960). Items are
+    estimated by their posterior modes and the variance by second moments. Models are estimated by
+    maximum likelihood, after half a correct and half an incorrect answer are added. An item without
+    answers has easiness 0.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def rasch_easiness(scores):
         easiness = easiness + np.clip(step, -2, 2)
         variance = max(np.mean(easiness**2 + 1 / (slope + 1 / variance)), _LEAST_VARIANCE)
         expected, slope = _expected(easiness, ability, known, axis=0)
-        half = expit(ability)  # of the answer that is added to every model
+        half = expit(ability)  # for the answer that is added to every model
         step = (k_model - expected - half) / (slope + half * (1 - half))
         ability = ability + np.clip(step, -2, 2)
         center = easiness.mean()
@@ -100,7 +101,7 @@ def rasch_easiness(scores):
 
 
 def _expected(easiness, ability, known, axis):
-    """Sums over models (axis 1) or items (axis 0) of chances and of their slopes."""
+    """Sums over models (axis 1) or items (axis 0) of the probabilities and their slopes."""
     expected = np.zeros(known.shape[1 - axis])
     slope = np.zeros(known.shape[1 - axis])
     for start in range(0, len(known), _ROWS):
@@ -113,18 +114,18 @@ def _expected(easiness, ability, known, axis):
 
 
 def mean_easiness(scores):
-    """Item and model means of scores that are not right or wrong.
+    """Easiness and ability for scores that are not 0/1: means of items and models.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where there is none.
+        Scores; nan if a score is missing.
 
     Returns
     -------
     Easiness
-        Item means, less those of their models and drawn towards the mean of all; model means. In
-        units of the score.
+        In score units. The easiness is the mean of an item minus the means of its models, shrunk
+        toward the overall mean. The ability is the mean of a model.
 
     Examples
     --------
@@ -147,32 +148,33 @@ def mean_easiness(scores):
 
 
 def residual_components(scores, expected, spread, n_components, decompose):
-    """What items have in common beyond their easiness: singular vectors times values.
+    """Components of the answers beyond easiness: left singular vectors times singular values.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Scores, nan where there is none.
+        Scores; nan if a score is missing.
     expected : callable
-        ``expected(rows)``, of a slice of items, is their expected score by every model.
+        ``expected(rows)`` returns the expected scores of a slice of items, for every model.
     spread : callable
-        ``spread(expected)`` is the standard deviation of such scores.
+        ``spread(expected)`` returns the standard deviation of such scores.
     n_components : int
-        How many at most.
+        Maximum number of components.
     decompose : callable
-        ``decompose(residuals, n_components)`` gives left singular vectors times values where there
-        are too many models for an exact decomposition.
+        ``decompose(residuals, n_components)`` returns left singular vectors times singular values.
+        It is used if there are too many models for an exact decomposition.
 
     Returns
     -------
     ndarray of shape (n_items, n_components)
-        Scaled so that the squares of an item add up to 1 on average. Their signs make the largest
-        entry of each positive.
+        Components, scaled so that the squares of an item sum to 1 on average. The largest entry of
+        each component is positive.
 
     Notes
     -----
-    Of the residuals ``(score - expected) / spread``, 0 where there is no answer, less their item
-    means. A kernel that is linear in them finds the earlier models that a new one is like.
+    The residuals are ``(score - expected) / spread`` minus their item means, and 0 for missing
+    answers. A linear model on the components is a kernel method: it gives weight to earlier models
+    that answer like the new one.
     """
     n_items, n_models = scores.shape
     rank = min(n_components, n_models - 1, n_items - 1)

@@ -1,24 +1,27 @@
-"""Samples of items with known chances."""
+"""Samples of items with known inclusion probabilities."""
 
 import numpy as np
 
 
 def allocate(n_items, sizes, weights):
-    """Numbers of items by topic, in proportion to weights, whole only on average.
+    """Allocate items to topics in proportion to weights.
 
-    Two of every topic at least, where there are enough in all.
+    Each topic gets at least two items, if there are enough in total.
 
     Parameters
     ----------
     n_items : int
+        Total number of items.
     sizes : ndarray of shape (n_topics,)
-        Items there are.
+        Number of available items by topic.
     weights : ndarray of shape (n_topics,)
+        Weights of the topics.
 
     Returns
     -------
     ndarray of shape (n_topics,)
-        Expected numbers, at most `sizes`, which add up to `n_items`.
+        Expected numbers of items, not necessarily whole. They are at most `sizes` and sum to
+        `n_items`.
 
     Examples
     --------
@@ -30,7 +33,7 @@ def allocate(n_items, sizes, weights):
         floor = np.zeros(len(sizes))
     low, high = 0.0, n_items * 1.0 + sizes.max() * len(sizes)
     share = np.maximum(weights, 1e-12) / np.sum(weights)
-    for _ in range(200):  # bisection of a growing function
+    for _ in range(200):  # bisection of an increasing function
         middle = (low + high) / 2
         total = np.clip(middle * share, floor, sizes).sum()
         low, high = (middle, high) if total < n_items else (low, middle)
@@ -38,22 +41,22 @@ def allocate(n_items, sizes, weights):
 
 
 def systematic_sample(size, n_items, rng):
-    """Systematic sampling with probabilities proportional to size.
+    """Draw a systematic sample with probabilities proportional to size.
 
     Parameters
     ----------
     size : ndarray of shape (n,)
-        Positive sizes, of units in the order in which the sample is to be spread.
+        Positive sizes of the units, in the order over which the sample is spread.
     n_items : int
-        Number of units to take.
+        Number of units to draw.
     rng : numpy.random.Generator
 
     Returns
     -------
     taken : ndarray of int of shape (n_items,)
-        Positions, in order.
+        Positions of the sampled units, in increasing order.
     probability : ndarray of shape (n,)
-        Chances of being taken; 1 for units that are always taken.
+        Inclusion probabilities. They are 1 for units that are always sampled.
 
     Examples
     --------
@@ -73,6 +76,6 @@ def systematic_sample(size, n_items, rng):
     ends = np.cumsum(np.where(certain, 0.0, probability))
     start = rng.random()
     steps = np.minimum(start + np.arange(left), ends[-1] * (1 - 1e-12))
-    # The unit in whose stretch a step falls; those always taken have no stretch.
+    # Each step selects the unit whose interval contains it. Certain units have no interval.
     taken = np.searchsorted(ends, steps, side="right")
     return np.sort(np.concatenate([taken, np.flatnonzero(certain)])), probability

@@ -1,8 +1,9 @@
-"""One new model on some items of a bank: a mixed model with one row per item.
+"""Unit-level model: a mixed model with one row per answered item, for one new model.
 
-``eta_i = h_i (x_i' beta + v_t(i))``: coefficients with normal priors, those of components with one
-variance that is learned, and t distributed effects of topics. Given pseudo-observations all is
-Gaussian, and the topics are eliminated first, so that the cost is linear in items and in topics.
+``eta_i = h_i (x_i' beta + v_t(i))``. The coefficients `beta` have normal priors, and those of
+components share one estimated variance. The topic effects `v` have a t distribution. Given
+pseudo-observations everything is Gaussian. Topics are eliminated first, so the cost is linear in
+the numbers of items and topics.
 """
 
 from typing import NamedTuple
@@ -22,25 +23,25 @@ from skbench.stats.item_response.unit_prediction import NODES, WEIGHTS, UnitFit,
 _MOST_ROUNDS = 60
 _UNDAMPED = 12
 _TOLERANCE = 2e-3
-_FIRST_VARIANCE = 0.1  # of components' coefficients
-_POWER = 0.5  # of that variance, in its prior
-_PRIOR_SCORES = 4.0  # that the prior of the noise is worth
+_FIRST_VARIANCE = 0.1  # starting value, for the coefficients of components
+_POWER = 0.5  # of this variance, in its prior
+_PRIOR_SCORES = 4.0  # weight, in scores, of the prior of the noise
 
 
 class Prior(NamedTuple):
-    """Priors of coefficients, topics and noise.
+    """Priors of coefficients, topic effects and noise.
 
     Attributes
     ----------
     mean, precision : ndarray of shape (n_fixed,)
-        Of the first coefficients; those after them have mean 0 and one variance that is learned.
+        Prior means and precisions of the first coefficients. The other coefficients have mean 0 and
+        share one estimated variance.
     n_topics : int
-        Number of topics, with answers or without.
+        Number of topics, with or without answers.
     scale : float
-        Of the half-normal laws of the standard deviations of topics and components.
+        Scale of the half-normal priors of the standard deviations of topics and components.
     noise : float, default=nan
-        First guess of the variance of a score around its expectation; nan for right and wrong
-        answers.
+        First guess of the residual variance of a score; nan for correct and incorrect answers.
     """
 
     mean: np.ndarray
@@ -51,18 +52,18 @@ class Prior(NamedTuple):
 
 
 def unit_level_logit(y, X, topic, attenuation, prior):
-    """Right and wrong answers of one model, by expectation propagation.
+    """Fit the unit-level model to correct and incorrect answers by expectation propagation.
 
     Parameters
     ----------
     y : ndarray of shape (n_items,)
-        Answers: 1 right, 0 wrong; shares of right answers between them.
+        Answers: 1 for correct, 0 for incorrect, or shares of correct answers.
     X : ndarray of shape (n_items, n_coefficients)
-        Features, the constant among them, those of components last.
+        Features, including the constant. Components are last.
     topic : ndarray of int of shape (n_items,)
-        Codes from 0.
+        Topic codes from 0.
     attenuation : ndarray of shape (n_items,)
-        1, or ``1 / sqrt(1 + pi omega^2 / 8)`` for items with a normal effect of their own of
+        1, or ``1 / sqrt(1 + pi omega^2 / 8)`` for items that have their own normal effect of
         variance ``omega^2``.
     prior : Prior
 
@@ -72,12 +73,13 @@ def unit_level_logit(y, X, topic, attenuation, prior):
 
     Notes
     -----
-    Each round replaces every answer by the Gaussian pseudo-observation that leaves its item the
-    mean and variance of the exact likelihood (Minka 2001, UAI 17), and the prior of every topic's
-    effect likewise: a t distribution with 4 degrees of freedom, averaged over its scale. The
-    variance of the components' coefficients moves by a Newton step of its log towards its penalized
-    maximum, with a half-normal prior of the standard deviation times the variance to the power .5,
-    which keeps it off 0 (Chung, Rabe-Hesketh, Dorie, Gelman and Liu 2013, Psychometrika 78).
+    Each iteration replaces every answer by a Gaussian pseudo-observation. The pseudo-observation
+    gives the item the mean and variance of the exact likelihood (Minka 2001, UAI 17). The prior of
+    every topic effect is replaced likewise; it is a t distribution with 4 degrees of freedom whose
+    scale is integrated out. The variance of the coefficients of components takes a Newton step in
+    its log toward its penalized maximum. Its prior is half-normal in the standard deviation times
+    the variance to the power 0.5, which keeps it above 0 (Chung, Rabe-Hesketh, Dorie, Gelman and
+    Liu 2013, Psychometrika 78).
     """
     rows = _Rows(X, topic, attenuation, prior.n_topics)
     precision, pull = np.full(len(y), 0.1), 0.6 * (y - 0.5)
@@ -97,12 +99,12 @@ def unit_level_logit(y, X, topic, attenuation, prior):
         precision = precision + share * (new_precision - precision)
         pull = pull + share * (new_pull - pull)
     if not np.isfinite(fit.coefficients).all():
-        raise ValueError("The unit-level model did not converge on these answers: add items.")
+        raise ValueError("The unit-level model did not converge on these answers. Add items.")
     return fit._replace(held_out=held_out)
 
 
 def unit_level_normal(y, X, topic, attenuation, prior):
-    """Scores of one model with normal errors: `unit_level_logit` for scores that are not 0/1.
+    """Fit the unit-level model to scores with normal errors, for scores that are not 0/1.
 
     Parameters
     ----------
@@ -111,10 +113,10 @@ def unit_level_normal(y, X, topic, attenuation, prior):
     X, topic
         As in `unit_level_logit`.
     attenuation : ndarray of shape (n_items,)
-        1, or below it for items with a normal effect of their own: their noise variance is divided
-        by its square.
+        1, or a smaller value for items with their own normal effect. The noise variance of an item
+        is divided by the square of this value.
     prior : Prior
-        With a `noise`, which counts as much as four scores.
+        Prior with a value of `noise`, which has the weight of four scores.
 
     Returns
     -------
@@ -127,7 +129,7 @@ def unit_level_normal(y, X, topic, attenuation, prior):
         precision = attenuation**2 / noise
         fit = _posterior(precision, precision * y, rows, prior, state)
         mean, variance = latent(fit, X, topic, np.ones(len(y)))
-        freedom = len(y) - precision @ variance  # less the effective number of coefficients
+        freedom = len(y) - precision @ variance  # minus the effective number of coefficients
         squares = attenuation**2 @ (y - mean) ** 2 + _PRIOR_SCORES * prior.noise
         before, noise = noise, squares / (freedom + _PRIOR_SCORES)
         last, state = state, _moved(state, fit, prior, 1.0)
@@ -148,21 +150,21 @@ class _Rows:
 
 
 class _State(NamedTuple):
-    """What a round changes beside the pseudo-observations."""
+    """Quantities that an iteration updates besides the pseudo-observations."""
 
-    variance: float  # of the components' coefficients
-    topics: object  # the TopicPrior
+    variance: float  # of the coefficients of components
+    topics: object  # TopicPrior
     factors: TopicFactors
 
 
 def _topics(prior):
-    """The prior of the topics' effects, and the first factors for it."""
+    """The prior of the topic effects and its first factors."""
     topics = topic_prior(prior.scale, prior.n_topics)
     return topics, first_factors(topics, prior.n_topics)
 
 
 def _posterior(W, b, rows, prior, state):
-    """Posterior given pseudo-observations of precision `W` and pull `b`, and the state."""
+    """Posterior given the state and pseudo-observations of precision `W` and pull `b`."""
     X, n_fixed = rows.X, len(prior.mean)
     precision = np.full(X.shape[1], 1 / state.variance)
     precision[:n_fixed] = prior.precision
@@ -179,7 +181,7 @@ def _posterior(W, b, rows, prior, state):
 
 
 def _moved(state, fit, prior, share):
-    """The state after a Newton step of the log variance, and after the topics' factors."""
+    """The state after a Newton step of the log variance and an update of the topic factors."""
     turned = fit.slope @ fit.covariance
     mean = fit.offset - fit.slope @ fit.coefficients
     variance = 1 / fit.precision + np.sum(turned * fit.slope, axis=1)
@@ -190,7 +192,7 @@ def _moved(state, fit, prior, share):
 
 
 def _step(variance, fit, n_fixed, scale):
-    """Newton step of the log variance of components' coefficients, at most 1."""
+    """Newton step of the log variance of the coefficients of components, at most 1."""
     own, around = fit.coefficients[n_fixed:], fit.covariance[n_fixed:, n_fixed:]
     if not own.size:
         return 0.0
@@ -202,7 +204,7 @@ def _step(variance, fit, n_fixed, scale):
 
 
 def _tilted(y, center, spread):
-    """Held-out chance, and new pseudo-observation of every answer."""
+    """Held-out probability and new pseudo-observation of every answer."""
     points = center[:, None] + np.sqrt(spread)[:, None] * NODES
     logs = _log_likelihood(points, y[:, None])
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True)) * WEIGHTS
@@ -214,5 +216,5 @@ def _tilted(y, center, spread):
 
 
 def _log_likelihood(log_odds, y):
-    """Of answers; shares of right answers count as parts of one."""
+    """Log likelihood of answers; shares of correct answers count as fractions of an answer."""
     return -y * np.logaddexp(0, -log_odds) - (1 - y) * np.logaddexp(0, log_odds)

@@ -1,4 +1,4 @@
-"""What a fitted unit-level model says of items: expected scores, and draws of their totals."""
+"""Predictions of a fitted unit-level model: expected scores of items and draws of totals."""
 
 from typing import NamedTuple
 
@@ -10,13 +10,13 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(17)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 _NO_VARIANCE = 1e-8
 _ROWS, _ROWS_OF_DRAWS = 4096, 128
-_GREATEST_LOGIT = 80  # whose odds are a number in single precision
-_FEW = 5  # expected answers of a kind, below which their number is far from normal
-_LEAST_CHANCE = 1e-6  # of a binomial distribution: with less it is as good as Poisson's
+_GREATEST_LOGIT = 80  # odds beyond this overflow in single precision
+_FEW = 5  # expected answers of one kind, below which their number is far from normal
+_LEAST_PROBABILITY = 1e-6  # of a binomial distribution; below it, it is close to Poisson
 
 
 class UnitFit(NamedTuple):
-    """Posterior of the coefficients and of the topics' effects.
+    """Posterior of the coefficients and topic effects.
 
     Given the coefficients, the effect of topic `t` is normal with mean ``offset_t - slope_t' beta``
     and variance ``1 / precision_t``.
@@ -30,7 +30,7 @@ class UnitFit(NamedTuple):
     held_out : ndarray of shape (n_items,)
         Expected score of each fitted item, predicted without its own answer.
     noise : float or None
-        Variance of a score around its expectation; None for right and wrong answers.
+        Residual variance of a score; None for correct and incorrect answers.
     """
 
     coefficients: np.ndarray
@@ -49,7 +49,7 @@ def latent(fit, X, topic, attenuation):
     ----------
     fit : UnitFit
     X, topic, attenuation
-        Of the items, as in `unit_level_logit`.
+        Values of the items, as in `unit_level_logit`.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def item_scores(fit, X, topic, attenuation):
     ----------
     fit : UnitFit
     X, topic, attenuation
-        Of the items, as in `unit_level_logit`.
+        Values of the items, as in `unit_level_logit`.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def item_scores(fit, X, topic, attenuation):
 
 
 def without_topics(fit):
-    """The fit with the topics' effects set to 0: predictions without a topic's own answers."""
+    """The fit with topic effects of 0, for predictions that ignore a topic's own answers."""
     return fit._replace(
         slope=np.zeros_like(fit.slope),
         offset=np.zeros_like(fit.offset),
@@ -94,13 +94,13 @@ def without_topics(fit):
 
 
 def drawn_effects(fit, normals):
-    """Draws of coefficients and topics' effects.
+    """Draw coefficients and topic effects.
 
     Parameters
     ----------
     fit : UnitFit
     normals : ndarray of shape (n_draws, n_coefficients + n_topics)
-        Standard normal; correlated ones for models whose errors are.
+        Standard normal numbers. Correlate them between models whose errors are correlated.
 
     Returns
     -------
@@ -114,21 +114,21 @@ def drawn_effects(fit, normals):
 
 
 def drawn_answers(effects, X, topic, uniforms):
-    """Draws of the answers to items, given draws of effects.
+    """Draw the answers to items, given draws of the effects.
 
     Parameters
     ----------
     effects : tuple of ndarray
-        As `drawn_effects` returns them.
+        Output of `drawn_effects`.
     X, topic
-        Of the items, as in `unit_level_logit`.
+        Values of the items, as in `unit_level_logit`.
     uniforms : ndarray of shape (n_items, n_draws)
-        An answer is right where its chance is above.
+        Uniform numbers. An answer is correct if its probability exceeds this number.
 
     Returns
     -------
     ndarray of shape (n_items, n_draws)
-        1 right, 0 wrong.
+        1 for correct, 0 for incorrect.
     """
     coefficients, of_topics = (part.astype(np.float32) for part in effects)
     value = X.astype(np.float32) @ coefficients.T
@@ -141,7 +141,7 @@ def drawn_answers(effects, X, topic, uniforms):
 
 
 def drawn_expectations(effects, X, topic):
-    """Draws of the sums of expected scores with normal errors, by topic.
+    """Draw sums of expected scores by topic, for scores with normal errors.
 
     Parameters
     ----------
@@ -158,14 +158,14 @@ def drawn_expectations(effects, X, topic):
 
 
 def drawn_sums(effects, X, topic, normals):
-    """Draws of the sums of many answers by topic, given draws of effects.
+    """Draw sums of many answers by topic, given draws of the effects.
 
     Parameters
     ----------
     effects, X, topic
-        As in `drawn_answers`, items sorted by topic.
+        As in `drawn_answers`, with items sorted by topic.
     normals : ndarray of shape (n_draws, n_topics)
-        Standard normal.
+        Standard normal numbers.
 
     Returns
     -------
@@ -174,10 +174,10 @@ def drawn_sums(effects, X, topic, normals):
 
     Notes
     -----
-    A sum of independent answers has the cumulants ``sum p``, ``sum p q`` and ``sum p q (1 - 2p)``,
-    which a polynomial of a normal number has too (Cornish and Fisher 1938), rounded. Where few
-    right or few wrong answers are expected, it is the quantile of a binomial distribution of the
-    same mean and variance.
+    A sum of independent answers has the cumulants ``sum p``, ``sum p q`` and ``sum p q (1 - 2p)``.
+    A polynomial of a normal number matches these cumulants (Cornish and Fisher 1938) and is
+    rounded. If fewer than 5 correct or incorrect answers are expected, the quantile of a binomial
+    distribution with the same mean and variance is used instead.
     """
     coefficients, of_topics = (part.astype(np.float32) for part in effects)
     sums = np.zeros(of_topics.shape)
@@ -196,7 +196,7 @@ def drawn_sums(effects, X, topic, normals):
 
 
 def _cumulants(X, coefficients, effect):
-    """Expected right and wrong answers to one topic's items, and two more cumulants."""
+    """Expected correct and incorrect answers to the items of one topic, and two more cumulants."""
     sums = np.zeros((4, len(effect)))
     for start in range(0, len(X), _ROWS_OF_DRAWS):
         odds = X[start : start + _ROWS_OF_DRAWS] @ coefficients + effect
@@ -209,9 +209,9 @@ def _cumulants(X, coefficients, effect):
 
 
 def _binomial_quantile(mean, variance, z):
-    """Counts where binomial distribution functions reach that of the normal one at `z`."""
+    """Binomial quantiles at the probabilities of a standard normal `z`."""
     mean = np.maximum(mean, _NO_VARIANCE)
-    p = np.clip(1 - variance / mean, _LEAST_CHANCE, 1)
+    p = np.clip(1 - variance / mean, _LEAST_PROBABILITY, 1)
     n, below = mean / p, ndtr(z)
     count, k = np.zeros(len(z)), 0
     while (more := (k < n) & (betainc(np.maximum(n - k, p), k + 1, 1 - p) < below)).any():

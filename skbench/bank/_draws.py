@@ -157,7 +157,7 @@ class _Sampler:
         return np.where(rng.random(own.shape, np.float32) < self.shared, of_all, own)
 
     def _beyond(self, fitted, effects, rows, n, rng):
-        """Draws of sums over items that are not in the bank; these are exchangeable within a topic."""
+        """Draws of sums over items that are not in the bank."""
         coefficients, of_topics = effects
         X, topic, h = rows
         value = h * (coefficients @ X.T + of_topics[:, topic])

@@ -43,7 +43,7 @@ def warn_of_copies(bank, name, fitted):
 
 
 def features_of(bank):
-    """Item features by which a sample may be unusual: deviations from topic means, and variances."""
+    """Item features to test a sample: deviations from topic means, and variances."""
     k = len(bank.topics_)
     size = np.bincount(bank.topic_codes_, minlength=k)
     kinds = {"easier": bank.easiness_, "less predictable": answer_variance(bank)}

@@ -51,7 +51,7 @@ def read_rows(bank, X, model, topic, item):
 
 
 def positions_in(bank, items, topic, item):
-    """Positions in the bank (-1 for unknown items) and topic codes (``n_topics`` for new topics)."""
+    """Positions in the bank (-1 if unknown) and topic codes (``n_topics`` for new topics)."""
     frame = rows_of(items, "items", item, topic)
     position, code, _ = positions_and_topics(bank, frame, topic, item)
     return position, np.minimum(code, len(bank.topics_))
@@ -105,8 +105,9 @@ def rows_of(X, what, item, topic, *others):
 def refuse_unknown_items(bank, ids, whose, remedy):
     """Raise an error if the bank contains none of the items."""
     raise ValueError(
-        f"The bank has none of the items of {whose}, such as {plain(ids[0])!r}; its own are like "
-        f"{plain(bank.items_['item'].iloc[0])!r}. Name items, and topics, as the bank does{remedy}."
+        f"The bank has none of the items of {whose}, such as {plain(ids[0])!r}. The ids of the "
+        f"bank are like {plain(bank.items_['item'].iloc[0])!r}. Use its item ids and topic "
+        f"names{remedy}."
     )
 
 

@@ -1,4 +1,4 @@
-"""One model's or many models' tasks: draws, aggregates, weights, repeated runs."""
+"""Scores of models on several tasks: draws, aggregates, weights and repeated runs."""
 
 from skbench.tasks.aggregate import (
     aggregate,

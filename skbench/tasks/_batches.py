@@ -1,4 +1,4 @@
-"""Draws of task scores that are made in batches, and kept only when asked for."""
+"""Draws of task scores, computed in batches and stored only on request."""
 
 from __future__ import annotations
 
@@ -17,47 +17,49 @@ from skbench.tasks._task_weights import task_weights
 from skbench.tasks.aggregate import aggregate
 
 _BATCH_CELLS = 2**22  # scores drawn at once, 32 MB
-MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
+MOST_STORED = 10**8  # scores in draws_: 800 MB, and twice as much while they are computed
 
 
 @checked
 class DrawnTasks(Documented):
-    """Mixin of estimators with `models_`, `tasks_`, `n_draws`, `_batch`, `_center`, `_draw_kind`.
+    """Mixin for estimators with draws of task scores.
 
-    ``_batch(number, start, size)`` returns the draws of one batch, of shape (size,
-    n_models, n_tasks), the same at every call; `_center()` the point estimates of the cells
-    and the name of the method. `_draws` is None as long as the draws are not kept.
+    Subclasses have `models_`, `tasks_`, `n_draws`, `_draw_kind`, `_batch` and `_center`.
+    ``_batch(number, start, size)`` returns one batch of draws of shape (size, n_models, n_tasks),
+    the same at every call. `_center()` returns the point estimates of the cells and the name of the
+    method. `_draws` is None unless the draws are stored.
     """
 
     def estimate(self, weights: Weights = None, confidence_level: Level = 0.95) -> Estimate:
-        """Weighted mean of each model over the tasks.
+        """Estimate the weighted mean of each model over the tasks.
 
         Parameters
         ----------
         weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
-            Weights of tasks or categories as in `aggregate`; equal over tasks by default.
+            Weights of tasks or categories as in `aggregate`. By default all tasks have equal
+            weights.
         confidence_level : float, default=0.95
-            Probability between the two quantiles. At 83.4% two intervals overlap about when a
-            test at 5% finds no difference.
+            Probability between the two quantiles. At 0.834, two intervals overlap in about the same
+            cases in which a test at 5% finds no difference.
 
         Returns
         -------
         Estimate
-            One entry per model: weighted mean, equal-tailed quantiles and standard deviation of
-            the draws; these are nan for a model whose bootstrap draws are all alike, as draws
-            of answers that are all alike tell nothing of others.
+            One entry per model: the weighted mean, equal-tailed quantiles and the standard
+            deviation of the draws. If all bootstrap draws of a model are equal, its interval is
+            nan, because equal answers contain no information about their variance.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For weights as in `aggregate`, or a level outside (0, 1).
+            If the weights are invalid as in `aggregate`, or `confidence_level` is outside (0, 1).
 
         Warns
         -----
         UserWarning
-            If the bootstrap draws of a model are all alike.
+            If all bootstrap draws of a model are equal.
         """
         check_is_fitted(self)
         draws = self if self._draws is None else self._draws
@@ -68,9 +70,9 @@ class DrawnTasks(Documented):
         if not alike.any():
             return found
         warn(
-            f"{alike.sum()} of {len(alike)} models scored alike on all items, such as "
-            f"{self.models_[int(np.argmax(alike))]!r}: their draws are all alike, and their "
-            "intervals unknown (nan). HierarchicalBetaBinomial has intervals for them."
+            f"{alike.sum()} of {len(alike)} models have equal scores on all items, such as "
+            f"{self.models_[int(np.argmax(alike))]!r}, so their intervals are unknown (nan). Use "
+            "HierarchicalBetaBinomial, which has intervals for them."
         )
         names = ("low", "high", "standard_error")
         return replace(
@@ -78,13 +80,13 @@ class DrawnTasks(Documented):
         )
 
     def iter_draws(self) -> Iterator[Draws]:
-        """Go through the draws in batches, without keeping them.
+        """Iterate over the draws in batches, without storing them.
 
         Yields
         ------
         Draws of shape (n_batch, n_models, n_tasks)
-            At most 32 MB of scores each; the same at every call, and together the
-            same as `draws_`.
+            At most 32 MB of scores per batch. The batches are the same at every call, and together
+            equal to `draws_`.
         """
         check_is_fitted(self)
         step = max(1, _BATCH_CELLS // (len(self.models_) * len(self.tasks_)))
@@ -97,35 +99,34 @@ class DrawnTasks(Documented):
         return None
 
     def _sorted(self, values):
-        """Values of models and tasks in the order of `_axes`, put into the order of `labels`."""
+        """Rearrange values from the order of `_axes` to the order of `labels`."""
         out = np.empty_like(values)
         out[..., *np.ix_(*self._axes)] = values
         return out
 
     @property
     def labels(self) -> tuple[pd.Index, pd.Index]:
-        """Labels of models and tasks, as `Draws` have them."""
+        """Labels of models and tasks, in the format of `Draws`."""
         check_is_fitted(self)
         return (self.models_, self.tasks_)
 
     @property
     def labels_(self) -> pd.Index:
-        """The models, as `estimate` has them."""
+        """The models, in the order of `estimate`."""
         check_is_fitted(self)
         return self.models_
 
     @property
     def draws_(self) -> Draws:
-        """All draws, made and kept when first asked for."""
+        """All draws, computed and stored on first access."""
         check_is_fitted(self)
         if self._draws is None:
             shape = (self.n_draws, len(self.models_), len(self.tasks_))
             if np.prod(shape, dtype=float) > MOST_STORED:
                 raise MemoryError(
-                    f"{shape[0]} draws of {shape[1]} models on {shape[2]} tasks take "
+                    f"{shape[0]} draws of {shape[1]} models on {shape[2]} tasks need "
                     f"{8e-9 * np.prod(shape, dtype=float):.3g} GB. Pass the estimator itself to "
-                    "aggregate or rank_models, which go through it in batches, or "
-                    "take fewer draws."
+                    "aggregate or rank_models, which process it in batches, or reduce n_draws."
                 )
             values = np.concatenate([batch.values for batch in self.iter_draws()])
             self._draws = Draws(values, self.labels, self._draw_kind)

@@ -1,4 +1,4 @@
-"""Item rows -> what to resample for each task: items or clusters, for all models or for each."""
+"""From item rows to the items or clusters to resample for each task."""
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,11 @@ from skbench.tasks._task_table import known_category, refuse_missing_cells, with
 
 
 def read_item_tasks(frame, names, cluster, category):
-    """Sources that fill the grid, its models and tasks, both sorted, and how each is drawn."""
+    """Sources of draws, sorted models and tasks, and how each task is drawn."""
     model, task = names["model"], names["task"]
     category = known_category(category, frame.collect_schema().names())
     shares = names["item"] is not None
-    sources, models, tasks, kinds = (_shared if shares else _apart)(frame, names, cluster)
+    sources, models, tasks, kinds = (_shared if shares else _independent)(frame, names, cluster)
     if category is not None:
         pairs = collected(frame.select([task, category]).unique())
         tasks = with_categories(tasks, pairs, task, category)
@@ -24,7 +24,7 @@ def read_item_tasks(frame, names, cluster, category):
 
 
 def _shared(frame, names, cluster):
-    """Tasks whose items have ids, so that it shows which models answered the same ones."""
+    """Tasks with item ids, which show the models that answered the same items."""
     columns = {name: names[name] for name in ("model", "item", "topic", "score")}
     table = score_table(frame, **columns, cluster=cluster, by=[names["task"]])
     models, tasks = table.models, table.groups.rename("task")
@@ -46,7 +46,7 @@ def _shared(frame, names, cluster):
 
 
 def _resampled(sums, sizes, position, models, items, tasks):
-    """One source for models that answered the same rows, one for each where none did."""
+    """One source for models with the same items, or one per model if no two share an item."""
     answered = sizes > 0
     together = np.arange(len(models))
     if answered.all():
@@ -60,23 +60,23 @@ def _resampled(sums, sizes, position, models, items, tasks):
     where = f"item {plain(items[row][-1])!r}" if len(items) == len(sizes) else "some cluster"
     raise ValueError(
         f"Models share some but not all items of task {plain(tasks[position])!r}: model "
-        f"{plain(models[m])!r} has no score for {where}, {int((~answered).sum())} of "
-        f"{answered.size} scores are missing. Score what was not answered (0, say), keep the items "
-        "that all models answered, or pass item=None to draw every model by itself."
+        f"{plain(models[m])!r} has no score for {where} ({int((~answered).sum())} of "
+        f"{answered.size} scores are missing). Score missing answers (as 0, for example), keep "
+        "only items that all models answered, or pass item=None to draw models independently."
     )
 
 
 def _source(sums, sizes, position, own_models):
     rows, counts = distinct_rows(np.hstack([sums, sizes]))
     own_sums, own_sizes = np.hsplit(rows, 2)
-    # Items answered once by every model need no column of ones for each.
+    # If every model answered each item once, one column of sizes is enough.
     if np.all(own_sizes == own_sizes[:, :1]):
         own_sizes = own_sizes[:, :1]
     return ResampledTask(position, own_models, own_sums, own_sizes, counts)
 
 
-def _apart(frame, names, cluster):
-    """Tasks of which no two models share an item."""
+def _independent(frame, names, cluster):
+    """Tasks in which no two models share an item."""
     model, task, score = names["model"], names["task"], names["score"]
     wanted = list(dict.fromkeys([model, task, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
@@ -106,7 +106,7 @@ def _apart(frame, names, cluster):
 
 
 def _cells(rows, model_codes, task_codes, scores, wanted):
-    """Scores, and the numbers of their rows, of every model on the tasks wanted."""
+    """Scores and row numbers of every model on the wanted tasks."""
     use = np.flatnonzero(wanted[task_codes])
     frame = pd.DataFrame({"score": scores[use], "row": use})
     return frame.groupby([model_codes[use], task_codes[use]])

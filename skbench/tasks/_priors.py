@@ -9,9 +9,9 @@ import pandas as pd
 from scipy.stats import expon
 
 UNIFORM, EXPONENTIAL = "uniform", "exponential"
-_TAIL = 1e-13  # prior probability beyond the quantiles where the search starts
-_PULL = 1e4  # and by how much more the answers may have moved a count
-_SMALLEST, _LARGEST = 1e-300, 1e15  # of counts, where quantiles are 0 or infinite
+_TAIL = 1e-13  # prior probability beyond the quantiles at which the search starts
+_WIDER = 1e4  # factor by which the search range extends beyond these quantiles
+_SMALLEST, _LARGEST = 1e-300, 1e15  # limits of counts, where quantiles are 0 or infinite
 _METHODS = ("logpdf", "sf", "isf", "support")
 
 
@@ -23,11 +23,11 @@ class UniformPrior(NamedTuple):
     def log_joint_density(self, a, b):
         """Log density of (a, b)."""
         size = a + b
-        # Of the size it is 1 / (1 + size)^2; the Jacobian of mean and size is 1 / size.
+        # The density of the size is 1 / (1 + size)^2; the Jacobian of mean and size is 1 / size.
         return -2 * np.log1p(size) - np.log(size)
 
     def log_density(self, position, counts, rest):
-        """Log density of a (position 0) or b (1), given the other, up to a constant."""
+        """Log density of `a` (position 0) or `b` (1) given the other, up to a constant."""
         return self.log_joint_density(counts, rest)
 
     def start(self, n_chains, rng):
@@ -38,7 +38,7 @@ class UniformPrior(NamedTuple):
 
 
 class IndependentPrior:
-    """Frozen scipy distributions of `a` and of `b`, cut to positive values."""
+    """Frozen scipy distributions of `a` and `b`, truncated to positive values."""
 
     def __init__(self, a, b):
         self.pair = (a, b)
@@ -49,13 +49,13 @@ class IndependentPrior:
         return self.log_density(0, a) + self.log_density(1, b)
 
     def log_density(self, position, counts, rest=None):
-        """Log density of a (position 0) or b (1), whatever the other."""
+        """Log density of `a` (position 0) or `b` (1), independent of the other."""
         value = self.pair[position].logpdf(counts) - self.log_share[position]
         return np.where(counts > 0, value, -np.inf)
 
     @property
     def range(self):
-        """Ranges of a and of b to look for the posterior in."""
+        """Search ranges of `a` and `b`."""
         return tuple(self._range(distribution) for distribution in self.pair)
 
     def start(self, n_chains, rng):
@@ -67,7 +67,7 @@ class IndependentPrior:
     def _range(distribution):
         tails = _quantiles(distribution, np.array([1 - _TAIL, _TAIL]))
         lowest, highest = distribution.support()
-        low, high = max(tails[0] / _PULL, lowest), min(tails[1] * _PULL, highest)
+        low, high = max(tails[0] / _WIDER, lowest), min(tails[1] * _WIDER, highest)
         return tuple(np.clip([low, high], _SMALLEST, _LARGEST))
 
 
@@ -97,7 +97,7 @@ class CountPriors:
         return value
 
     def ranges(self):
-        """Ranges of a and of b to look for the posterior in, of shape (n_models, 2)."""
+        """Search ranges of `a` and `b`, each of shape (n_models, 2)."""
         ranges = np.array([prior.range for prior in self.priors])
         return ranges[self.which, 0], ranges[self.which, 1]
 
@@ -106,20 +106,22 @@ class CountPriors:
         return np.stack([self.priors[i].start(n_chains, rng) for i in self.which], axis=1)
 
     def _parts(self):
-        """Models of each prior: all of them at once where there is one."""
+        """Models of each prior; all models at once if there is only one prior."""
         if len(self.priors) == 1:
             return [(slice(None), self.priors[0])]
         return [(self.which == i, self.priors[i]) for i in np.unique(self.which)]
 
 
 def check_prior(prior, models):
-    """The priors of all models, from what the user gave."""
+    """The priors of all models, from the user's `prior`."""
     if not isinstance(prior, Mapping):
         return CountPriors([_check_one(prior, "prior")], np.zeros(len(models), dtype=int))
     missing, unknown = models.difference(list(prior)), pd.Index(list(prior)).difference(models)
     if len(missing) or len(unknown):
         what, name = ("lacks", missing[0]) if len(missing) else ("has an unknown", unknown[0])
-        raise ValueError(f"prior {what} model {name!r}. Give every model its own, or one to all.")
+        raise ValueError(
+            f"prior {what} model {name!r}. Pass a dict with all models, or one prior for all."
+        )
     priors = [_check_one(prior[model], f"prior[{model!r}]") for model in models]
     return CountPriors(priors, np.arange(len(models)))
 
@@ -137,22 +139,23 @@ def _check_one(prior, name):
         return UniformPrior()
     if isinstance(prior, str) and prior == EXPONENTIAL:
         return IndependentPrior(expon(scale=10_000), expon(scale=10_000))
-    if not isinstance(prior, tuple | list) or len(prior) != 2 or not all(map(_is_law, prior)):
+    is_pair = isinstance(prior, tuple | list) and len(prior) == 2
+    if not is_pair or not all(map(_is_distribution, prior)):
         raise ValueError(
-            f"{name} must be {UNIFORM!r}, {EXPONENTIAL!r} or a pair of frozen continuous "
-            "distributions of scipy.stats, of a and of b, with probability above 0, such as "
+            f"{name} must be {UNIFORM!r}, {EXPONENTIAL!r} or a pair of frozen continuous scipy "
+            "distributions of positive numbers, such as "
             f"(expon(scale=100), expon(scale=100)); got {prior!r}."
         )
     return IndependentPrior(*prior)
 
 
-def _is_law(distribution):
-    """Whether it is a frozen distribution of one number that may be positive."""
+def _is_distribution(distribution):
+    """Whether this is a frozen distribution of one number that can be positive."""
     if not all(hasattr(distribution, name) for name in _METHODS):
         return False
     return np.ndim(distribution.sf(0)) == 0 and distribution.sf(0) > 0
 
 
 def _quantiles(distribution, upper_share):
-    """Counts with `upper_share` of the positive part of a distribution above them."""
+    """Quantiles of the positive part of a distribution, by their upper tail probability."""
     return np.clip(distribution.isf(distribution.sf(0) * upper_share), _SMALLEST, _LARGEST)

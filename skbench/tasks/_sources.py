@@ -1,4 +1,4 @@
-"""Where the bootstrap draws of some tasks come from. Each source fills its part of the grid."""
+"""Sources of bootstrap draws, each for a part of the grid of models and tasks."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from skbench.stats.scales.aggregation import covariance_of_means
 
 @dataclass(frozen=True)
 class NormalTasks:
-    """Scores of which only the sampling variances are known, each of shape (n_models, n_own)."""
+    """Scores with known sampling variances only; arrays of shape (n_models, n_own)."""
 
     models: np.ndarray  # positions in the grid
     tasks: np.ndarray
@@ -29,7 +29,7 @@ class NormalTasks:
 
     def add_covariance(self, total, weights):
         """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
-        # A task without weight does not count, though its variance be unknown.
+        # A task with weight 0 is excluded, because its variance may be nan.
         used = weights[self.tasks] > 0
         variance = self.sigma2[:, used] @ weights[self.tasks][used] ** 2
         total[self.models, self.models] += variance
@@ -41,13 +41,13 @@ class NormalTasks:
 
 @dataclass(frozen=True)
 class BinomialTasks(NormalTasks):
-    """0/1 scores of which only the counts are known."""
+    """0/1 scores with known counts only."""
 
     n: np.ndarray
 
     @classmethod
     def of(cls, models, tasks, z, n):
-        """Models and tasks of a grid, with the unbiased variances of their proportions."""
+        """Select models and tasks of a grid, with unbiased variances of their proportions."""
         z, n = (grid[np.ix_(models, tasks)] for grid in (z, n))
         return cls(models, tasks, z, unbiased_variance(np.round(z * n), n), n)
 
@@ -59,13 +59,13 @@ class BinomialTasks(NormalTasks):
 
 @dataclass(frozen=True)
 class ResampledTask:
-    """Items or clusters of one task, resampled together for some models."""
+    """Items or clusters of one task, resampled jointly for some models."""
 
     task: int  # position in the grid
     models: np.ndarray  # positions in the grid
     sums: np.ndarray  # of scores, (n_rows, n_own_models)
-    sizes: np.ndarray  # how many scores; may have one column for all models
-    counts: np.ndarray  # how many items or clusters look like each row
+    sizes: np.ndarray  # numbers of scores; may have one column for all models
+    counts: np.ndarray  # numbers of items or clusters that are equal to each row
 
     def fill(self, draws, rng):
         """Write draws into an array of shape (n_draws, n_models, n_tasks)."""

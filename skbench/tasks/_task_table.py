@@ -1,4 +1,4 @@
-"""One row per (model, task) -> a grid of scores, models down and tasks across."""
+"""Arrange one row per model and task as a grid, with models as rows and tasks as columns."""
 
 from typing import NamedTuple
 
@@ -12,15 +12,15 @@ from skbench._order import content_order
 class TaskTable(NamedTuple):
     """Scores of all models on all tasks."""
 
-    z: np.ndarray  # (n_models, n_tasks), as are sigma2 and n where given
+    z: np.ndarray  # (n_models, n_tasks), like sigma2 and n if given
     sigma2: np.ndarray | None
     n: np.ndarray | None
     models: pd.Index  # sorted
-    tasks: pd.Index  # a MultiIndex of category and task where the tasks have categories
+    tasks: pd.Index  # a MultiIndex of category and task if the tasks have categories
 
 
 def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"), sort=True):
-    """Arrange one row per (model, task) as a grid."""
+    """Arrange one row per model and task as a grid."""
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
     frame = as_frame(X)
     model, task, category = columns
@@ -30,12 +30,12 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"),
     for name in filter(None, (model, task, category)):
         if frame[name].isna().any():
             row = int(frame[name].isna().argmax())
-            raise ValueError(f"X has no {name} in row {row}. Name it, or leave the row out.")
+            raise ValueError(f"Column {name!r} of X has no label in row {row}. Remove the row.")
     if labels.has_duplicates:
         twice = labels[labels.duplicated()][0]
         raise ValueError(
             f"Model {twice[0]!r} has several rows for task {twice[1]!r}. Keep one row per model "
-            "and task; runs of the same model are for RepeatedRuns."
+            "and task, or use RepeatedRuns for several runs of a model."
         )
     rows, models = labels.get_level_values(0).factorize(sort=sort)
     columns, tasks = labels.get_level_values(1).factorize(sort=sort)
@@ -61,14 +61,14 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"),
 
 
 def content_axes(y, *ties):
-    """Positions of models and of tasks in an order that follows from grids, not from names."""
+    """Positions of models and tasks in an order that depends on the numbers, not on the names."""
     codes = pd.DataFrame(np.indices(y.shape).reshape(2, -1).T, dtype="category")
     rows = content_order(codes, y, ties)
     return [pd.unique(code) for code in np.divmod(rows, y.shape[1])]
 
 
 def as_frame(X):
-    """A pandas frame whose named index levels are columns too."""
+    """A pandas frame in which named index levels are also columns."""
     if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
@@ -77,13 +77,13 @@ def as_frame(X):
         )
     levels = [name for name in X.index.names if name is not None and name not in X.columns]
     X = X.assign(**{name: X.index.get_level_values(name) for name in levels})
-    # Categories are sorted as their values are.
+    # Sort categories like their values.
     kinds = {name: of for name, of in X.dtypes.items() if isinstance(of, pd.CategoricalDtype)}
     return X.astype({name: of.categories.dtype for name, of in kinds.items()})
 
 
 def known_category(category, columns):
-    """The column of categories, or None where the usual one is missing."""
+    """The column of categories, or None if the default column is absent."""
     if category == "category" and category not in columns:
         return None
     require_columns(columns, [] if category is None else [category])
@@ -91,24 +91,24 @@ def known_category(category, columns):
 
 
 def with_categories(tasks, frame, task, category):
-    """The tasks, below their categories where the frame names those."""
+    """The tasks, with their categories as the first index level if there are any."""
     if category is None:
         return tasks
     pairs = frame[[task, category]].drop_duplicates().set_index(task)[category]
     if pairs.index.has_duplicates:
         twice = pairs.index[pairs.index.duplicated()][0]
         found = ", ".join(map(repr, pairs.loc[twice]))
-        raise ValueError(f"Task {twice!r} is in several categories: {found}. Give it one.")
+        raise ValueError(f"Task {twice!r} has several categories: {found}. Keep one.")
     return pd.MultiIndex.from_arrays([pairs.reindex(tasks), tasks], names=["category", "task"])
 
 
 def refuse_missing_cells(missing, models, tasks):
-    """Refuse a grid of models and tasks with gaps."""
+    """Raise an error if the grid of models and tasks is incomplete."""
     if not missing.any():
         return
     model, task = np.argwhere(missing)[0]
     raise ValueError(
-        f"Model {plain(models[model])!r} has no score on task {plain(tasks[task])!r}; "
-        f"{missing.sum()} of {missing.size} cells are missing. Evaluate them, or leave out the "
-        "model or the task: averages over different tasks cannot be compared."
+        f"Model {plain(models[model])!r} has no score on task {plain(tasks[task])!r} "
+        f"({missing.sum()} of {missing.size} cells are missing). Averages over different tasks "
+        "cannot be compared. Add the scores, or remove the model or the task."
     )

@@ -1,4 +1,4 @@
-"""The ways to say how much each task counts, and their errors."""
+"""Weights of tasks, in any accepted format."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
 
 
 def task_weights(tasks, weights):
-    """Weights of the tasks, from any of the ways to say them; see `aggregate`."""
+    """Weights of the tasks as an array, from any format that `aggregate` accepts."""
     if weights is None:
         return np.full(len(tasks), 1 / len(tasks))
     if isinstance(weights, str):
@@ -24,7 +24,7 @@ def task_weights(tasks, weights):
         names = tasks
     w = per_task(weights, names, "weights", minimum=0)
     if abs(w.sum() - 1) > _TOLERANCE:
-        raise ValueError(f"weights must sum to 1, but sum to {w.sum():g}. Divide them by that.")
+        raise ValueError(f"weights must sum to 1, but sum to {w.sum():g}. Divide by this sum.")
     return category_weights(codes, w) if by_category else w
 
 
@@ -32,7 +32,7 @@ def task_categories(tasks):
     """Category of each task, as codes and names."""
     if "category" not in tasks.names:
         raise ValueError(
-            "The tasks have no categories. Give fit a column 'category', or weights per task."
+            "The tasks have no categories. Pass fit a column 'category', or pass weights per task."
         )
     codes, categories = tasks.get_level_values("category").factorize()
     return codes, pd.Index(categories, name="category")
@@ -47,13 +47,13 @@ def _names_categories(weights, tasks):
 
 
 def per_task(values, tasks, name, minimum=None):
-    """A number per task, from a dict or Series by task, or one number for all."""
+    """One number per task, from a dict or Series by task, or from one number for all."""
     if np.ndim(values) == 0 and not hasattr(values, "keys"):
         values = dict.fromkeys(own_names(tasks), values)
     if not hasattr(values, "keys"):
         raise ValueError(
-            f"{name} must be a dict or Series by task: numbers without names would go by the order "
-            f"of the tasks. Pass {name}=dict(zip(tasks, numbers))."
+            f"{name} must be a dict or Series by task, so that it does not depend on the order of "
+            f"the tasks. Pass {name}=dict(zip(tasks, numbers))."
         )
     refuse_repeats(name, pd.Index(values.keys()))
     own = own_names(tasks)
@@ -63,12 +63,12 @@ def per_task(values, tasks, name, minimum=None):
 
 
 def own_names(tasks):
-    """Names of the tasks, without their categories."""
+    """Names of the tasks without their categories."""
     return tasks.get_level_values(-1) if tasks.nlevels > 1 else tasks
 
 
 def cells(found, models, tasks):
-    """How many cells of models and tasks are marked, and the first of them, in words."""
+    """Number of marked cells and the first of them, as text."""
     model, task = np.argwhere(found)[0]
     return (
         f"{found.sum()} of {found.size} cells, such as model {plain(models[model])!r} on task "

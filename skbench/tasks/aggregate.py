@@ -1,4 +1,4 @@
-"""Aggregates, normalized scores and ranks: functions of draws."""
+"""Aggregates, normalized scores and ranks, computed from draws of task scores."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ RANKINGS = {
 def aggregate(
     draws: Draws | DrawSource, weights: Weights = None, *, by: Literal["category"] | None = None
 ) -> Draws:
-    """Weighted mean score of each model over the tasks, draw by draw.
+    """Weighted mean score of each model over the tasks, for every draw.
+
+    When not to use it: for tasks on different scales, before `normalize_scores`.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-        Draws of the task scores. A bootstrap is gone through in batches, without holding all
-        of its draws.
+        Draws of the task scores. A bootstrap is processed in batches, so its draws are not stored.
     weights : None, "category", dict or Series, default=None
-        None weighs all tasks alike; "category" all categories alike, and the tasks within each
-        alike. A dict or Series gives the weight of every task, or of every category, which its
-        tasks share. Weights are at least 0 and sum to 1.
+        None gives all tasks equal weights. "category" gives all categories equal weights, and the
+        tasks within a category too. A dict or Series contains the weight of every task, or of every
+        category, which is divided among its tasks. Weights are nonnegative and sum to 1.
     by : {None, "category"}, default=None
-        "category" returns the plain mean of each category, without `weights`.
+        "category" returns the unweighted mean of each category. It cannot be combined with
+        `weights`.
 
     Returns
     -------
     Draws of shape (n_draws, n_models) or (n_draws, n_models, n_categories)
-        ``sum_j w_j draws_j``; its ``interval()`` gives estimates. Means of categories are draws
-        of task scores again, as if every category were one task.
+        ``sum_j w_j draws_j``. Its ``interval()`` method returns estimates. Means of categories can
+        be used like draws of task scores, with one task per category.
 
     Raises
     ------
     ValueError
-        If a weight is negative, missing or of an unknown task, if the weights do not sum to 1,
-        if the tasks have no categories, or if `weights` meet `by`.
+        If a weight is negative, missing or of an unknown task, if the weights do not sum to 1, if
+        the tasks have no categories, or if both `weights` and `by` are passed.
 
     Notes
     -----
     Longjohn, Gopalan and Casleton (2024), section 2.3.
-
-    When not to use it: for tasks on different scales, before `normalize_scores`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def aggregate(
         values, kind = _means(draws, task_weights(tasks, weights)[None])
         return Draws(values[..., 0], models, kind)
     if weights is not None:
-        raise ValueError('by="category" takes plain means of categories: leave out weights.')
+        raise ValueError('by="category" returns unweighted means. Do not pass weights.')
     codes, categories = task_categories(tasks)
     values, kind = _means(draws, category_weights(codes, np.eye(len(categories))))
     return Draws(values, (models, categories), kind)
@@ -85,16 +85,18 @@ def aggregate(
 def normalize_scores(
     draws: Draws | DrawSource, bounds: Literal["bootstrap"] | tuple[PerTask, PerTask]
 ) -> Draws:
-    """Scores of each task on a scale from 0 to 1.
+    """Rescale the scores of each task to a range from 0 to 1.
+
+    When not to use it: with ``bounds="bootstrap"`` for results to be compared with another table.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-        Draws of the task scores; those of a bootstrap must fit into memory.
+        Draws of the task scores. The draws of a bootstrap must fit into memory.
     bounds : tuple (low, high) or "bootstrap"
-        What counts as 0 and as 1: two numbers, or dicts or Series with one number
-        per task, such as chance level and a perfect score. "bootstrap" takes
-        the smallest and largest draw of all models on the task.
+        Scores that are mapped to 0 and to 1. Each is a number, or a dict or Series with one number
+        per task, such as the accuracy of guessing and a perfect score. "bootstrap" uses the
+        smallest and the largest draw of all models on the task.
 
     Returns
     -------
@@ -104,22 +106,20 @@ def normalize_scores(
     Raises
     ------
     ValueError
-        If a bound is missing, not finite or of an unknown task, or a low bound is not
-        below the high one.
+        If a bound is missing, not finite or of an unknown task, or if a low bound is not below the
+        high one.
 
     Warns
     -----
     UserWarning
-        With "bootstrap", whose meaning depends on the number of draws.
+        With "bootstrap", because the bounds depend on the number of draws.
 
     Notes
     -----
-    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do, with 100 draws as
-    their printed ends show. Its bounds widen with the number of draws (20,000 draws move normalized
-    means by 1 to 1.5 points) and move with every model that joins the table; geometric means are 0
-    in some draw.
-
-    When not to use it: for "bootstrap", in anything to be compared with another table.
+    Longjohn, Gopalan and Casleton (2024), section 2.4, use "bootstrap" bounds, with 100 draws
+    according to their printed limits. These bounds widen with the number of draws: 20,000 draws
+    change normalized means by 1 to 1.5 points. They also change if a model is added to the table,
+    and geometric means are 0 in some draw.
 
     Examples
     --------
@@ -134,9 +134,9 @@ def normalize_scores(
     if isinstance(bounds, str):
         low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
         warn(
-            f"The bounds are the smallest and largest of {len(draws.values)} draws of "
-            f"{len(draws.labels[0])} models: they move with both numbers. For a lasting scale pass "
-            "bounds=(chance level, best score)."
+            'bounds="bootstrap" depends on the number of draws '
+            f"({len(draws.values)}) and of models ({len(draws.labels[0])}). For a fixed scale pass "
+            "bounds=(score of guessing, best score)."
         )
     else:
         low, high = (per_task(bound, tasks, "bounds") for bound in bounds)
@@ -144,8 +144,8 @@ def normalize_scores(
     if empty.any():
         first = int(np.argmax(empty))
         raise ValueError(
-            f"bounds must be finite and low below high, but task {task_name(tasks, first)!r} has "
-            f"{low[first]:g} and {high[first]:g}."
+            "bounds must be finite, with low below high, but task "
+            f"{task_name(tasks, first)!r} has {low[first]:g} and {high[first]:g}."
         )
     return Draws(normalized(draws.values, low, high), draws.labels, draws.kind)
 
@@ -158,17 +158,22 @@ def rank_models(
     weights: Weights = None,
     random_state: RandomState = None,
 ) -> Draws:
-    """Ranks of the models, draw by draw, after one of five rank aggregations.
+    """Rank the models in every draw, by one of five methods of rank aggregation.
+
+    When not to use it: to report which ranks a model may have. With 20 equal models, 95% quantiles
+    of such draws contain all tied ranks in less than 1% of simulations
+    (test_quantiles_of_drawn_ranks_do_not_hold_ties). `rank_confidence_sets` has the nominal
+    coverage.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-        Draws of the task scores, as fractions of 1 for the last two aggregations. A
-        bootstrap is gone through in batches, without holding all of its draws.
+        Draws of the task scores. The last two methods need scores as fractions of 1. A bootstrap is
+        processed in batches, so its draws are not stored.
     criterion : str, default="mean"
-        "mean" and "geometric mean" rank the models' means over tasks. "average rank"
-        averages the ranks on each task; "noisy average rank" adds noise of one
-        percentage point first, "binned average rank" rounds down to whole points.
+        "mean" and "geometric mean" rank the models' means over tasks. "average rank" averages the
+        ranks on each task. "noisy average rank" first adds noise of one percentage point to the
+        scores; "binned average rank" first rounds them down to whole points.
     weights : as in `aggregate`, default=None
         Weights of the tasks.
     random_state : None, int, RandomState or Generator, default=None
@@ -177,26 +182,22 @@ def rank_models(
     Returns
     -------
     Draws of shape (n_draws, n_models)
-        Ranks, 1 is the best; not whole numbers for average ranks.
+        Ranks; 1 is the best. Average ranks are not necessarily whole numbers.
 
     Raises
     ------
     ValueError
-        If `criterion` is unknown, as in `aggregate` for the weights, or if a geometric mean
-        meets a negative score.
+        If `criterion` is unknown, if the weights are invalid as in `aggregate`, or if a score is
+        negative with a geometric mean.
 
     See Also
     --------
     rank_probabilities : How often each model has each rank.
-    rank_confidence_sets : Ranks that each model may truly have.
+    rank_confidence_sets : Confidence sets for the ranks of the models.
 
     Notes
     -----
     Section 3.2 of [1]_, with the formulas in `skbench.stats.ranking`.
-
-    When not to use it: to state which ranks a model may truly have. Of 20 equal models, 95%
-    quantiles of such draws hold all the ranks that the tie spans in less than 1% of simulations
-    (test_quantiles_of_drawn_ranks_do_not_hold_ties); `rank_confidence_sets` keeps its level.
 
     References
     ----------
@@ -227,8 +228,8 @@ def rank_models(
     def ranked(values):
         if criterion == "geometric mean" and (values < 0).any():
             raise ValueError(
-                f"A geometric mean needs scores of at least 0, but some draw is "
-                f"{np.nanmin(values):g}. Take criterion='mean', or bounds below all scores."
+                "criterion='geometric mean' needs scores of at least 0, but a draw is "
+                f"{np.nanmin(values):g}. Use criterion='mean', or bounds below all scores."
             )
         return RANKINGS[criterion](values, **options)
 
@@ -238,31 +239,31 @@ def rank_models(
 
 @checked
 def rank_probabilities(ranks: Draws) -> pd.DataFrame:
-    """How often each model has each rank.
+    """Compute how often each model has each rank.
+
+    When not to use it: as the probability that a model truly has a rank, if the draws are bootstrap
+    draws. If two models are equal, the one with the higher observed score seems to be the likely
+    winner.
 
     Parameters
     ----------
     ranks : Draws of shape (n_draws, n_models)
-        Draws of ranks, as ``rank_models(draws)`` gives.
+        Draws of ranks, as returned by ``rank_models(draws)``.
 
     Returns
     -------
     DataFrame of shape (n_models, n_models)
-        Probability of each rank 1, 2, ... (columns) of each model (rows); rows and
-        columns sum to 1.
+        Frequency of each rank 1, 2, ... (columns) for each model (rows). Rows and columns sum to 1.
 
     Raises
     ------
     ValueError
-        If the draws are no ranks: not between 1 and the number of models, or averages over tasks.
+        If the draws are not ranks: outside 1 to the number of models, or averages over tasks.
 
     Notes
     -----
-    Bootstrap or posterior frequencies [1]_; a tie counts in parts for the ranks on
-    either side of its average.
-
-    When not to use it: as probabilities that a model truly has a rank, for bootstrap
-    draws. Of two equal models the luckier one looks like the likely winner.
+    The values are bootstrap or posterior frequencies [1]_. A tie is divided between the ranks on
+    both sides of its average.
 
     References
     ----------
@@ -282,26 +283,26 @@ def rank_probabilities(ranks: Draws) -> pd.DataFrame:
     values, (models,) = ranks.values, ranks.labels
     if not (np.all(values >= 1) and np.all(values <= len(models))):
         raise ValueError(
-            f"Ranks run from 1 to {len(models)}, but some draw is {values.min():g} or "
-            f"{values.max():g}. Pass the draws of rank_models."
+            f"Ranks must lie between 1 and {len(models)}, but the draws range from "
+            f"{values.min():g} to {values.max():g}. Pass the draws of rank_models."
         )
     if np.any(2 * values != np.round(2 * values)):
         raise ValueError(
-            "These draws are averages of ranks over tasks, not ranks. Take "
-            "rank_models(criterion='mean') or criterion='geometric mean'."
+            "The draws are averages of ranks, but must be ranks. Use rank_models with "
+            "criterion='mean' or criterion='geometric mean'."
         )
     columns = pd.RangeIndex(1, len(models) + 1, name="rank")
     return pd.DataFrame(ranking.rank_probabilities(values), index=models, columns=columns)
 
 
 def check_one_axis(draws, remedy):
-    """Refuse what are not draws of one number per model."""
+    """Raise an error unless these are draws of one number per model."""
     if not isinstance(draws, Draws) or len(draws.labels) != 1:
         raise TypeError(f"Pass Draws of one number per model, such as {remedy}.")
 
 
 def _each_draw(draws, function):
-    """What a function makes of every draw, and their kind; a bootstrap's come in batches."""
+    """Apply a function to all draws (of a bootstrap in batches); also return their kind."""
     if isinstance(draws, Draws):
         return function(draws.values), draws.kind
     made = [(function(batch.values), batch.kind) for batch in draws.iter_draws()]
@@ -310,8 +311,8 @@ def _each_draw(draws, function):
 
 
 def _means(draws, shares):
-    """Draws of the means by every row of shares, on a last axis, and their kind."""
-    # A source may have a way that goes without the draws of the cells.
+    """Draws of the means for every row of shares (on the last axis), and their kind."""
+    # A source may compute them without draws of the cells.
     values = draws._means(shares.T) if hasattr(draws, "_means") else None
     if values is not None:
         return values, draws._draw_kind
@@ -323,17 +324,17 @@ def _means(draws, shares):
 
 
 def _masked_product(values, w):
-    """``values @ w``, in which a weight of 0 silences a nan."""
+    """``values @ w``, ignoring nan where the weight is 0."""
     used = slice(None) if w.all() else np.flatnonzero(w)
     return values[..., used] @ w[used]
 
 
 def _model_task_labels(draws):
-    """Labels of the models and of the tasks, after checking that there are both."""
+    """Labels of models and tasks, after checking that there are both."""
     labels = draws.labels
     if len(labels) != 2:
         raise TypeError(
-            f"These draws have {len(labels)} axes of labels, not the two of models and tasks. Pass "
-            "the draws_ of a TaskBootstrap or HierarchicalBetaBinomial."
+            f"The draws have {len(labels)} label axes, but need two (models and tasks). Pass the "
+            "draws_ of a TaskBootstrap or HierarchicalBetaBinomial."
         )
     return labels

@@ -1,4 +1,4 @@
-"""Bootstrap of task scores: counts where they suffice, items and clusters where there are any."""
+"""Bootstrap of task scores, from counts, items or clusters."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ from skbench.tasks._sources import BinomialTasks, NormalTasks
 from skbench.tasks._task_table import content_axes, task_table
 from skbench.tasks._task_weights import cells, task_name, task_weights
 
-# Smoothed, plug-in and pooled variances of 0/1 scores agree to this factor, summed over models.
+# Summed over models, smoothed, plug-in and pooled variances of 0/1 scores differ by less than this.
 _BINOMIAL_FACTOR = 1.5
 
 
 @checked
 class TaskBootstrap(DrawnTasks, BaseEstimator):
-    """Sampling uncertainty of task scores, and of all that is computed from them.
+    """Bootstrap the scores of models on tasks, and functions of these scores.
 
-    Draws of every model's score on every task, as if the benchmark had been made again with
-    other items of the same kind. `aggregate`, `normalize_scores`, `differences` and `rank_models`
-    are functions of these draws.
+    The draws follow the sampling distribution of every task score: they show how the scores would
+    vary if the benchmark had other items of the same kind. Pass them to `aggregate`,
+    `normalize_scores`, `differences` and `rank_models`.
 
-    When not to use it: with very few items per task, or where all answers are right or wrong.
-    Resampling cannot show what never occurred; `HierarchicalBetaBinomial` can. Nor for the
-    uncertainty of training: the models are taken as they are.
+    When not to use it: with few items per task, or if all answers are correct or all incorrect. The
+    bootstrap cannot represent outcomes that are absent from the sample; use
+    `HierarchicalBetaBinomial` instead. It also does not include the variation between training
+    runs.
 
     Parameters
     ----------
@@ -45,54 +46,56 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     model, task : str, default="model" and "task"
         Columns that name the model and the task.
     category : str or None, default="category"
-        Column of the tasks' categories, used where there is one.
+        Column of task categories. The default column may be absent.
     item : str or None, default="item"
-        For `fit_items`: column of item ids, unique within a task. Models that answered the same
-        items are resampled together. None says that no two models share items.
+        For `fit_items`: column of item ids, unique within a task (and topic). Models that answered
+        the same items are resampled jointly. None means that no two models share items.
     topic : str or list of str or None, default="topic"
-        For `fit_items`: columns of topics within a task, which may be absent, where item ids start
-        again in each. None: ids are unique within a task.
+        For `fit_items`: one or more columns of topics within a task, if item ids repeat between
+        topics. The default column may be absent. None means that item ids are unique within a task.
     score : str, default="score"
         For `fit_items`: column of scores.
     cluster : str, default=None
-        For `fit_items`: column of clusters to resample instead of items, such as passages with
-        several questions, or the item column where items were answered several times.
+        For `fit_items`: column of clusters to resample instead of items. Examples are passages with
+        several questions, or the item column if items were answered several times.
     random_state : None, int, RandomState or Generator, default=None
-        Source of the draws. After `fit` they are settled: everything computed from one fitted
-        bootstrap rests on the same draws.
+        Source of the draws. `fit` fixes the draws, so all results of a fitted bootstrap use the
+        same ones.
 
     Attributes
     ----------
     models_, labels_ : pandas.Index of length n_models
-        Sorted.
+        Names of the models, sorted.
     tasks_ : pandas.Index of length n_tasks
-        In the same order; a MultiIndex of category and task where there are categories.
+        Names of the tasks, sorted. With categories it is a MultiIndex of category and task.
     score_ : ndarray of shape (n_models, n_tasks)
         Observed scores.
     sigma2_ : ndarray of shape (n_models, n_tasks)
-        Their sampling variances in closed form, score units squared; nan for a single item or
-        cluster. For 0/1 scores ``z (1 - z) / (n - 1)``; the draws have `n` in its place.
+        Sampling variances in closed form, in squared score units; nan for a single item or cluster.
+        For 0/1 scores the variance is ``z (1 - z) / (n - 1)``, whereas the draws have the divisor
+        `n`.
     kinds_ : Series of length n_tasks
         How each task is drawn: "binomial", "normal", "items" or "clusters".
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
-        All draws, made and kept when first asked for.
+        All draws, computed and stored on first access.
 
     See Also
     --------
-    HierarchicalBetaBinomial : Posterior draws instead, with shrinkage over tasks.
+    HierarchicalBetaBinomial : Posterior draws with shrinkage between tasks.
 
     Notes
     -----
-    Section 2.1 of [1]_. Resampling the 0/1 items of a task gives ``Binomial(n, z)`` right ones,
-    so that counts suffice. With items, models that answered the same ones get the same resampled
-    ones, and the draws carry their correlation. Items that look alike to all models are drawn
-    together, as a multinomial.
+    The method is that of section 2.1 of [1]_. Resampling `n` 0/1 items with mean `z` gives
+    ``Binomial(n, z)`` correct answers, so counts are sufficient. If items are given, models that
+    answered the same items get the same resampled items, and the draws keep their correlation.
+    Items with equal scores from all models are drawn together, as a multinomial.
 
-    Quantiles of few items near 0 or 1 cover too little (0.66 to 0.79 at 20 items and 0.9 or
-    more). The guarantee is "model", and answers that are all alike have no interval (nan).
+    Quantile intervals have too little coverage with few items and accuracies near 0 or 1: 0.66 to
+    0.79 instead of 0.95, with 20 items and an accuracy of at least 0.9. The guarantee is "model". A
+    model with equal scores on all items has no interval (nan).
 
-    `fit` draws models independently. Where they share items, differences are too wide as a rule;
-    use `fit_items`.
+    `fit` draws models independently. If models share items, intervals of differences are then
+    usually too wide; use `fit_items`.
 
     References
     ----------
@@ -150,16 +153,17 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Parameters
         ----------
         X : DataFrame of shape (n_models * n_tasks, n_columns)
-            The columns, or index levels, `model` and `task`, and maybe `category`.
+            Columns (or index levels) `model` and `task`, and optionally `category`.
         y : array-like of shape (n_models * n_tasks,)
             Scores.
         sigma2 : float or array-like of shape (n_models * n_tasks,), default=None
-            Their sampling variances, score units squared; needed where scores are no counts. A
-            task is drawn by its counts, as ``Binomial(n, y)``, where `n` is given and makes all
-            its scores whole counts, unless `sigma2` is more than 1.5 times as large as for
-            independent 0/1 scores, as it is for clusters; else from ``N(y, sigma2)``.
+            Sampling variances of the scores, in squared score units. They are required unless all
+            scores are counts. If ``y * n`` is a whole number for all models of a task, the task is
+            drawn from ``Binomial(n, y)``, otherwise from ``N(y, sigma2)``. The normal distribution
+            is also used if `sigma2` is more than 1.5 times as large as for independent 0/1 scores,
+            as with clusters.
         n : int or array-like of shape (n_models * n_tasks,), default=None
-            Numbers of independent items; needed for counts.
+            Numbers of independent items. They are required for counts.
 
         Returns
         -------
@@ -168,13 +172,14 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Raises
         ------
         ValueError
-            If a model lacks a task, a cell occurs twice, or neither `n` nor `sigma2`
-            says how noisy a score is.
+            If a model lacks a task or has it twice, or if the sampling variance of a score is
+            unknown because neither `n` nor `sigma2` was passed.
 
         Warns
         -----
         UserWarning
-            If a score has no spread (all answers right, say), or a single item.
+            If a score has a sampling variance of 0 (all answers correct, for example) or a single
+            item.
         """
         columns = self.model, self.task, self.category
         table = task_table(X, y, sigma2, n, columns)
@@ -189,7 +194,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
             cells = np.ix_(models, own)
             sources.append(NormalTasks(models, own, table.z[cells], table.sigma2[cells]))
         kinds = np.where(binomial, "binomial", "normal")
-        return self._settle(sources, table.models, table.tasks, kinds)
+        return self._store(sources, table.models, table.tasks, kinds)
 
     def fit_items(self, items: Rows) -> Self:
         """Prepare draws from one row per model and item.
@@ -197,7 +202,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Parameters
         ----------
         items : dataframe
-            In any dataframe that narwhals reads, with the columns that the constructor names.
+            Any dataframe that narwhals supports, with the columns named in the constructor.
 
         Returns
         -------
@@ -206,18 +211,18 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Raises
         ------
         ValueError
-            For missing columns, labels or scores, a model without a task, or models that
-            answered some but not all items of a task in common.
+            If columns, labels or scores are missing, if a model lacks a task, or if models share
+            some but not all items of a task.
 
         Warns
         -----
         UserWarning
-            If a score has no spread, or a single item or cluster.
+            If a score has a sampling variance of 0, or a single item or cluster.
         """
         roles = ("model", "task", "item", "topic", "score")
         columns = {name: getattr(self, name) for name in roles}
         read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
-        return self._settle(*read)
+        return self._store(*read)
 
     def covariance(self, weights: Weights = None) -> pd.DataFrame:
         """Sampling covariance of the models' weighted scores, in closed form.
@@ -225,12 +230,12 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Parameters
         ----------
         weights : as in `aggregate`, default=None
-            Weights of tasks or categories; equal over tasks by default.
+            Weights of tasks or categories. By default all tasks have equal weights.
 
         Returns
         -------
         DataFrame of shape (n_models, n_models)
-            ``sum_j w_j^2 Cov_j``; diagonal for models drawn independently. Ready for
+            ``sum_j w_j^2 Cov_j``. It is diagonal if models are drawn independently. Pass it to
             ``rank_confidence_sets(estimate, covariance=...)``.
 
         Raises
@@ -238,7 +243,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For weights as in `aggregate`.
+            If the weights are invalid, as in `aggregate`.
         """
         check_is_fitted(self)
         w = task_weights(self.tasks_, weights)
@@ -257,7 +262,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
             source.fill(values, rng)
         return values
 
-    def _settle(self, sources, models, tasks, kinds):
+    def _store(self, sources, models, tasks, kinds):
         self.models_, self.tasks_ = models, tasks
         self.kinds_ = pd.Series(kinds, index=tasks)
         self.score_ = np.full((len(models), len(tasks)), np.nan)
@@ -267,14 +272,17 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         self._sources = sources
         self._seed = int(as_generator(self.random_state).integers(2**63))
         self._draws = None
-        _warn_of_no_spread(self.sigma2_, models, tasks)
+        _warn_of_zero_variance(self.sigma2_, models, tasks)
         return self
 
 
 def _binomial_tasks(table):
-    """Which tasks to draw by their counts, after checking that the others can be drawn."""
+    """Tasks drawn by their counts, after checking that the others have variances."""
     if table.n is None and table.sigma2 is None:
-        raise ValueError("How noisy the scores are cannot be told: pass n=... or sigma2=...")
+        raise ValueError(
+            "The sampling variances of the scores are unknown. Pass n=... (numbers of items) or "
+            "sigma2=... (variances)."
+        )
     if table.n is None:
         return np.zeros(len(table.tasks), dtype=bool)
     counts = np.vectorize(are_counts)(table.z, table.n)
@@ -285,21 +293,21 @@ def _binomial_tasks(table):
     if not counts.all():
         model, task = np.argwhere(~counts)[0]
         raise ValueError(
-            f"Model {table.models[model]!r} has {table.z[model, task]:g} on task "
-            f"{task_name(table.tasks, task)!r} with n = {table.n[model, task]}, which is no whole "
-            "number of right answers. Pass sigma2=... for other scores, round(y * n) / n for "
-            "rounded accuracies, and y / 100 for percentages."
+            f"Model {table.models[model]!r} has score {table.z[model, task]:g} on task "
+            f"{task_name(table.tasks, task)!r} with n = {table.n[model, task]}, so y * n is not a "
+            "whole number of correct answers. Pass y / 100 for percentages, round(y * n) / n for "
+            "rounded accuracies, or sigma2=... for other scores."
         )
     return counts.all(axis=0)
 
 
-def _warn_of_no_spread(sigma2, models, tasks):
+def _warn_of_zero_variance(sigma2, models, tasks):
     for found, what in [
-        (sigma2 == 0, "have scores without spread (all right, say), which count as certain"),
-        (np.isnan(sigma2), "have a single item or cluster, and their draws are nan"),
+        (sigma2 == 0, "have equal scores on all items, so their draws do not vary"),
+        (np.isnan(sigma2), "have a single item or cluster, so their draws are nan"),
     ]:
         if found.any():
             warn(
-                f"{cells(found, models, tasks)} {what}; for 0/1 scores HierarchicalBetaBinomial "
-                "borrows from the other tasks."
+                f"{cells(found, models, tasks)} {what}. For 0/1 scores use "
+                "HierarchicalBetaBinomial, which borrows strength from the other tasks."
             )

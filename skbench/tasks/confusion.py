@@ -1,4 +1,4 @@
-"""Metrics of confusion matrices with their posterior uncertainty."""
+"""Metrics of confusion matrices with posterior uncertainty."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _R_HAT = 1.01
 
 @checked
 class ConfusionPosterior(DrawnTasks, BaseEstimator):
-    """F1 and other metrics of confusion matrices, with posterior uncertainty.
+    """Posterior of F1 and other metrics of confusion matrices.
 
-    The four counts of a matrix are multinomial with a Dirichlet prior, which is
-    either known or shared, and learned, by the tasks of a model.
+    The four counts of a matrix are multinomial with a Dirichlet prior. The prior is either known,
+    or shared by the tasks of a model and estimated from them.
 
-    When not to use it: for accuracies alone, where `HierarchicalBetaBinomial` is exact,
-    or for matrices of models on shared items, whose errors it takes as independent.
+    When not to use it: for accuracies alone, because `HierarchicalBetaBinomial` is exact for them.
+    Nor to compare models on shared items, because it assumes independent errors.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" or "matthews".
     prior : float, array-like of shape (4,), "uniform" or frozen scipy distribution, default=0.5
         Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. With "uniform" or a
-        distribution each model learns its four from all of its tasks, by slice sampling within
-        Gibbs. Under "uniform" the mean proportions and ``1 / (1 + sum of the four)``, the
-        correlation of two items of one task, are uniform; a distribution is the prior of each
-        concentration.
+        distribution, the four concentrations of each model are estimated from all of its tasks, by
+        slice sampling within Gibbs. "uniform" gives a uniform prior to the mean proportions and to
+        ``1 / (1 + sum of the four)``, the correlation of two items of a task. A distribution is the
+        prior of each concentration.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
@@ -58,15 +58,15 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
     Attributes
     ----------
     models_, tasks_ : pandas.Index
-        Sorted.
+        Names of the models and tasks, sorted.
     labels_ : pandas.Index of length n_models
-        The models, as `estimate` has them.
+        The models, in the order of `estimate`.
     value_ : ndarray of shape (n_models, n_tasks)
-        The metric of the observed matrices; nan where it is 0 / 0.
+        The metric of the observed matrices; nan if it is 0 / 0.
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
         Posterior draws of the metric.
     concentrations_ : pandas.DataFrame of shape (n_models, 4)
-        Concentrations; with a hierarchical prior the posterior medians of those learned.
+        Concentrations of the prior. If they are estimated, their posterior medians.
 
     Raises
     ------
@@ -76,11 +76,11 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
     Warns
     -----
     UserWarning
-        Where the chains of learned concentrations disagree (R-hat above 1.01).
+        If the chains of estimated concentrations have not converged (R-hat above 1.01).
 
     Notes
     -----
-    Section 2.2 of [1]_ names both versions, with and without the hierarchy.
+    Section 2.2 of [1]_ proposes both versions, with and without the hierarchy.
 
     References
     ----------
@@ -116,9 +116,9 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         Parameters
         ----------
         X : DataFrame with n_models * n_tasks rows
-            Columns model, task, tp, fp, fn and tn, and maybe category.
+            Columns model, task, tp, fp, fn and tn, and optionally category.
         y : None
-            Ignored; the counts stand in `X`.
+            Ignored, because the counts are in `X`.
 
         Returns
         -------
@@ -127,15 +127,15 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         Raises
         ------
         ValueError
-            If a column is missing, a count is negative or not whole, or a model lacks
-            a task or has one twice.
+            If a column is missing, a count is negative or not whole, or a model lacks a task or has
+            it twice.
         """
         frame = as_frame(X)
         require_columns(frame.columns, COUNTS, "X")
         tables = [task_table(frame, frame[name]) for name in COUNTS]
         counts = np.stack([table.z for table in tables], axis=-1)
         if np.any((counts < 0) | (counts != np.round(counts))):
-            raise ValueError("tp, fp, fn and tn must be counts: whole numbers of at least 0.")
+            raise ValueError("tp, fp, fn and tn must be whole numbers of at least 0.")
         self.models_, self.tasks_ = tables[0].models, tables[0].tasks
         self.value_ = confusion_metric(counts, self.metric)
         rng = as_generator(self.random_state)
@@ -170,8 +170,8 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         worst = np.nanmax(r_hat(np.log(chains.concentration)))
         if worst > _R_HAT:
             warn(
-                f"The chains of the concentrations disagree, R-hat {worst:.3f}. Take more draws, "
-                "or a prior that says more."
+                f"The chains of the concentrations have not converged (R-hat {worst:.3f}). "
+                "Increase n_draws, or use a more informative prior."
             )
         return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 
@@ -187,7 +187,7 @@ def _concentrations(given):
     prior = floats("prior", given)
     if prior.shape not in ((), (4,)) or not np.all(prior > 0):
         raise ValueError(
-            'prior must be one positive concentration, four of them, "uniform", or a frozen scipy '
+            'prior must be one or four positive concentrations, "uniform" or a frozen scipy '
             f"distribution, got {given!r}."
         )
     return prior

@@ -1,4 +1,4 @@
-"""Hierarchical Bayes: the tasks of a model share a beta law of accuracies."""
+"""Hierarchical Bayesian model: a model's accuracies over tasks share a beta distribution."""
 
 from __future__ import annotations
 
@@ -21,109 +21,115 @@ from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior
 from skbench.tasks._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
 from skbench.tasks._task_table import content_axes, task_table
 
-_FEW_ITEMS = 30  # below it, the exponential prior does worse than plain accuracies
+_FEW_ITEMS = 30  # below it, the exponential prior has larger errors than direct estimates
 _FITTED = "as fitted"  # name of the fitted prior among others
 _TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 
 @checked
 class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
-    """Bayesian model of the accuracies of many models on many tasks.
+    """Bayesian estimates of the accuracies of models on tasks, shrunk within each model.
 
-    The right answers of a model on a task are binomial; the accuracies of one model over the
-    tasks follow a beta law of its own, Beta(a, b), whose prior counts `a` and `b` are learned.
-    Small tasks are shrunk toward what the model does elsewhere.
+    The number of correct answers of a model on a task is binomial. The accuracies of one model over
+    the tasks follow a Beta(a, b) distribution, and the prior counts `a` and `b` of each model are
+    estimated. Accuracies on small tasks are shrunk toward the accuracies of the model on other
+    tasks.
 
-    When not to use it: for scores that are not counts of right answers, for clustered items, or
-    to compare models on shared items, because it takes errors as independent between models.
-    With few tasks the prior decides: look at `prior_sensitivity`. `TaskBootstrap` assumes less.
+    When not to use it: for scores that are not counts of correct answers, or for clustered items.
+    It assumes independent errors between models, so do not use it to compare models on shared
+    items. With few tasks the results depend on the prior; check `prior_sensitivity`.
+    `TaskBootstrap` has fewer assumptions.
 
     Parameters
     ----------
     solver : {"quadrature", "gibbs"}, default="quadrature"
-        "quadrature" integrates over (a, b) on a grid and draws independently from it; "gibbs" is
-        the slice-within-Gibbs sampler of [1]_ in four chains, refused where they do not meet.
+        "quadrature" integrates over (a, b) on a grid and draws independently from it. "gibbs" is
+        the slice-within-Gibbs sampler of [1]_ with four chains; it raises an error if the chains
+        have not converged.
     kind : {"parameter", "predictive"}, default="parameter"
-        Draws of the accuracies themselves, or of the scores on new test sets of the same sizes,
-        whose intervals are wider by about the root of 2.
+        Whether draws are accuracies or scores on new test sets of the same sizes. Intervals of the
+        latter are about sqrt(2) times as wide.
     prior : "uniform", "exponential", pair or dict, default="uniform"
-        "uniform": the mean ``a / (a + b)`` and the correlation of two items of a task,
-        ``1 / (1 + a + b)``, are uniform on (0, 1). "exponential": `a` and `b` are exponential
-        with mean 10,000 as in [1]_, which expects tasks that are alike and misleads where test
-        sets are small. A pair of frozen scipy distributions gives the independent priors of `a`
-        and `b`, cut to positive values; a dict gives each model its own prior.
+        With "uniform" the mean ``a / (a + b)`` and the intra-task correlation ``1 / (1 + a + b)``
+        are uniform on (0, 1). With "exponential", `a` and `b` are exponential with mean 10,000 as
+        in [1]_. This prior assumes that tasks are similar, and performs poorly on small test sets.
+        A pair of frozen scipy distributions is used as the independent priors of `a` and `b`,
+        truncated to positive values. A dict contains a prior for each model.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
-        Source of the draws. After `fit` they are settled.
+        Source of the draws. `fit` fixes the draws.
 
     Attributes
     ----------
     models_, labels_ : pandas.Index of length n_models
-        Sorted.
+        Names of the models, sorted.
     tasks_ : pandas.Index of length n_tasks
-        Sorted; a MultiIndex of category and task where X has categories.
+        Names of the tasks, sorted. With categories it is a MultiIndex of category and task.
     labels : tuple
         ``(models_, tasks_)``.
     k_, n_ : ndarray of shape (n_models, n_tasks)
-        Right answers and items.
+        Numbers of correct answers and of items.
     posterior_mean_ : ndarray of shape (n_models, n_tasks)
-        Posterior means of the accuracies; free of simulation error by quadrature.
+        Posterior means of the accuracies. With quadrature they have no simulation error.
     prior_counts_ : DataFrame of shape (n_models, 2)
-        Geometric posterior means of `a` and `b`; under the uniform prior the plain means are
+        Geometric posterior means of `a` and `b`. Under the uniform prior the arithmetic means are
         infinite.
     log_evidence_ : ndarray of shape (n_models,)
-        Log probability of the answers, in their order, under the prior; nan with
-        ``solver="gibbs"``.
+        Log marginal likelihood of the single answers under the prior, without binomial
+        coefficients; nan with ``solver="gibbs"``.
     diagnostics_ : DataFrame of shape (n_models, n_diagnostics)
-        By quadrature: posterior mass at the edge of the grid, and how much the log evidence
-        moves when every second point is left out (many times its error). By Gibbs: effective
+        With quadrature: the posterior mass at the edge of the grid, and the change of the log
+        evidence on a grid with half the points (many times the actual error). With Gibbs: effective
         sample sizes and R-hat of `log a`, `log b` and the mean accuracy.
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
-        Made when first asked for; `iter_draws` goes without holding all of them.
+        All draws, computed on first access. `iter_draws` does not store them.
 
     Raises
     ------
     ValueError
-        If an option is unknown, the prior is not of scipy's distributions, or the chains of a model
-        have an effective sample size below 100.
+        If an option is unknown, a prior is not a frozen scipy distribution, or the chains of a
+        model have an effective sample size below 100.
 
     Warns
     -----
     UserWarning
-        With one task; with ``prior="exponential"`` and a median of fewer than 30 items per task;
-        where the quadrature or the chains have not converged.
+        If there is only one task, if ``prior="exponential"`` is used with a median of fewer than 30
+        items per task, or if the quadrature or the chains have not fully converged.
 
     Notes
     -----
-    Section 2.2 of [1]_: ``Y ~ Binomial(N, theta)``, ``theta ~ Beta(a, b)``, each model with its
-    own (a, b). The grid is in the logit of ``a / (a + b)`` and the log of ``a + b``; its error in
-    posterior means is below 1e-4 (test_refining_the_grid).
+    The model is that of section 2.2 of [1]_: ``Y ~ Binomial(N, theta)`` with ``theta ~ Beta(a, b)``
+    and separate (a, b) for each model. The grid covers the logit of ``a / (a + b)`` and the log of
+    ``a + b``. Its error in posterior means is below 1e-4 (test_refining_the_grid).
 
-    Where `draws_` would be more than 10^8 numbers, weighted means of many tasks are drawn as such:
-    given (a, b) from a normal law corrected for skewness, whose three moments are exact
-    (test_draws_of_means_are_those_of_sums). Draws of differently weighted means are then not
-    those of the same accuracies.
+    If `draws_` would have more than 10^8 values, weighted means of many tasks are drawn directly.
+    Given (a, b), they come from a normal distribution with a correction for skewness and exact
+    first three moments (test_draws_of_means_are_those_of_sums). Draws of differently weighted means
+    are then independent simulations.
 
-    The default prior departs from [1]_. On the 16 models and 19 tasks of its benchmark, with 10
-    items per task, the root mean square error of single accuracies is 21.0 points under its
-    exponential prior, 13.7 for plain accuracies and 12.1 under the default; with 25 items it is
-    8.6, 8.5 and 8.2 (test_errors_on_thinned_test_sets). With test sets of 711 and more, as in its
-    tables 7 and 11, both priors give the same digits.
+    The default prior differs from [1]_. The table has root mean square errors of single accuracies
+    in percentage points, for the 16 models and 19 tasks of [1]_ (test_errors_on_thinned_test_sets).
+    With 711 or more items, as in Tables 7 and 11 of [1]_, both priors agree in all printed digits.
 
-    Chains start at draws of the prior. From counts in the thousands they often do not come back to
-    tasks that differ, on large test sets as on small ones. Of 384 models simulated under the
-    exponential prior (1 to 19 tasks of 5 to 20,000 items, half of them with 1,000 or more; 200 to
-    10,000 draws; ``benchmarks/hierarchical.py --chains``) 287 have an effective sample size below
-    100. Their posterior means miss those of quadrature by .6 posterior standard deviations in the
-    median and by up to 53: they are refused. Of the 97 others 95% are within .02 and two are off by
-    more than .2, by .27 and .43. Under the uniform prior 125 of 192 are refused, mostly for too few
-    draws: their median error is .03, the largest .32.
+    ==============  ===========  ===============  ======= items per task  exponential  direct
+    estimate  default ==============  ===========  ===============  ======= 10              21.0
+    13.7             12.1 25              8.6          8.5              8.2 ==============
+    ===========  ===============  =======
 
-    Informative priors decide the result: in the simulation study of [1]_ exchanging the priors
-    of the two models reverses the conclusion. Report `prior_sensitivity` with them. Misprints of
-    the study: 1000 for 10000 items in the head of its Table 1, .097 for .0097 as an end of the
-    bootstrap interval, and 20 for the 190 or more standard deviations between 0 and the priors.
+    Gibbs chains start at draws from the prior. Chains that start at counts in the thousands often
+    fail to converge if tasks differ. In simulations under the exponential prior
+    (``benchmarks/hierarchical.py --chains``: 1 to 19 tasks of 5 to 20,000 items, 200 to 10,000
+    draws), 287 of 384 models had an effective sample size below 100, so `fit` raised an error.
+    Their posterior means differ from quadrature by 0.6 posterior standard deviations in the median
+    and by up to 53. Of the other 97 models, 95% differ by at most 0.02; two differ by 0.27 and
+    0.43. Under the uniform prior `fit` rejected 125 of 192 models, mostly because of too few draws;
+    the median error of these is 0.03 and the largest 0.32.
+
+    Informative priors determine the result. In the simulation study of [1]_, exchanging the priors
+    of the two models reverses the conclusion, so report `prior_sensitivity`. The study has three
+    misprints: 1000 for 10000 items in the head of Table 1, .097 for .0097 as an end of the
+    bootstrap interval, and 20 for at least 190 standard deviations between 0 and the priors.
 
     References
     ----------
@@ -164,16 +170,16 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         n_draws: Count = 10_000,
         random_state: RandomState = 0,
     ) -> Self:
-        """Settings of Longjohn, Gopalan and Casleton (2024), section 2.2.
+        """Use the settings of Longjohn, Gopalan and Casleton (2024), section 2.2.
 
-        Independent exponential priors of `a` and `b` with mean 10,000, and slice sampling within
-        Gibbs.
+        The settings are independent exponential priors of `a` and `b` with mean 10,000, and slice
+        sampling within Gibbs.
 
         Parameters
         ----------
         kind : {"parameter", "predictive"}, default="predictive"
-            Tables 7 and 11 are predictive, as only such draws give their intervals. The
-            simulation study is of parameters.
+            Use "predictive" for Tables 7 and 11, because only predictive draws reproduce their
+            intervals. Use "parameter" for the simulation study.
         n_draws : int, default=10_000
             Number of draws.
         random_state : None, int, RandomState or Generator, default=None
@@ -185,27 +191,27 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
         Notes
         -----
-        The paper leaves open how many chains it ran, how long, from where and with what warm-up,
-        and how many draws its tables rest on. Here there are four chains from random draws of
-        the prior with 500 steps of warm-up each. On few or small tasks they seldom meet, and `fit`
-        refuses them; ``solver="quadrature"`` has the same posterior. The simulation study has
-        informative priors of its own.
+        The paper does not state the number of chains, their length, starting points and warm-up, or
+        the number of draws. This implementation runs four chains from random draws of the prior,
+        each with 500 warm-up steps. With few or small tasks the chains seldom converge, and `fit`
+        raises an error. ``solver="quadrature"`` has the same posterior. The simulation study uses
+        its own informative priors.
         """
         return cls("gibbs", kind, "exponential", n_draws, random_state)
 
     def fit(
         self, X: pd.DataFrame, y: ArrayLike, sigma2: None = None, n: ArrayLike | None = None
     ) -> Self:
-        """Learn the prior counts of every model, and settle the draws.
+        """Estimate the prior counts of every model, and fix the draws.
 
         Parameters
         ----------
         X : DataFrame with n_models * n_tasks rows
-            Columns (or index levels) model and task, and maybe category.
+            Columns (or index levels) model and task, and optionally category.
         y : array-like of shape (n_models * n_tasks,)
             Accuracies, between 0 and 1.
         sigma2 : None
-            Ignored: counts bring their own variance. Present for the common signature.
+            Ignored, because counts determine their variance. Present for a common signature.
         n : int or array-like of shape (n_models * n_tasks,)
             Numbers of items. Required.
 
@@ -216,8 +222,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         Raises
         ------
         ValueError
-            If `n` is missing, ``y * n`` is no whole number of right answers, a model
-            lacks a task or has one twice, or the prior does not suit the models.
+            If `n` is missing, ``y * n`` is not a whole number, a model lacks a task or has it
+            twice, or the prior does not match the models.
         """
         table = task_table(X, y, n=n)
         self._fit_counts(*_task_counts(table), table.models, table.tasks)
@@ -248,15 +254,15 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     def _warn_of_data(self):
         if len(self.tasks_) == 1:
             warn(
-                f"There is one task, {plain(self.tasks_[0])!r}: it tells almost nothing of how "
-                "accuracies vary over tasks, so the prior of a and b stays as it is."
+                f"There is only one task, {plain(self.tasks_[0])!r}. The variation between tasks "
+                "cannot be estimated, so the result depends on the prior of a and b."
             )
         typical = np.median(self.n_)
         if names_exponential(self.prior) and typical < _FEW_ITEMS:
             warn(
-                f'prior="exponential" takes it that tasks are alike, and tasks with {typical:g} '
-                "items, the median here, cannot refute it: accuracies of single tasks may be worse "
-                'than k / n. Use prior="uniform", or look at prior_sensitivity().'
+                'prior="exponential" assumes similar tasks. With a median of only '
+                f"{typical:g} items per task, its estimates may have larger errors than the direct "
+                'estimates k / n. Use prior="uniform", or check prior_sensitivity().'
             )
 
     def prior_sensitivity(
@@ -265,13 +271,13 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         weights: Weights = None,
         confidence_level: Level = 0.95,
     ) -> pd.DataFrame:
-        """The same estimates under other priors, by quadrature.
+        """Compare the estimates under several priors, by quadrature.
 
         Parameters
         ----------
         priors : dict of priors by name, default=None
-            Each as the parameter `prior` takes it. None compares with the two named
-            priors and with exponential priors of mean 1, under which tasks differ much.
+            Each value is a valid `prior` parameter. None compares with the priors "uniform" and
+            "exponential" and with exponential priors of mean 1, which assume very different tasks.
         weights : as in `estimate`, default=None
             Weights of tasks or categories.
         confidence_level : float, default=0.95
@@ -280,27 +286,28 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         Returns
         -------
         DataFrame
-            Indexed by prior and model, the fitted prior first: value, low, high,
-            shift (change of the value in standard errors as fitted) and log_evidence:
-            the higher, the better the prior foresaw the answers. A prior that spreads
-            over many counts foresees any answers badly, so it is no verdict by itself.
+            One row per prior and model, the fitted prior first, with the columns value, low, high,
+            shift and log_evidence. The shift is the change of the value in units of the fitted
+            standard error. A prior with a higher log evidence predicted the answers better.
+            However, the log evidence of a very wide prior is always low, so do not choose a prior
+            by it alone.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If a prior is called "as fitted", or does not suit the models.
+            If a prior is named "as fitted", or does not match the models.
         """
         check_is_fitted(self)
         if priors is None:
             priors = {name: name for name in (UNIFORM, EXPONENTIAL)}
             priors["exponential, mean 1"] = (expon(), expon())
         if _FITTED in priors:
-            raise ValueError(f"{_FITTED!r} is the name of the fitted prior: choose another.")
+            raise ValueError(f"{_FITTED!r} is the name of the fitted prior. Choose another name.")
         fits = {_FITTED: self}
         for name, prior in priors.items():
-            # Chains would not meet under every prior.
+            # By quadrature, because chains do not converge under every prior.
             other = clone(self).set_params(
                 prior=prior, solver="quadrature", random_state=self._seed
             )
@@ -316,7 +323,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         return pd.concat(tables, names=["prior"])
 
     def _batch(self, number, start, size):
-        # The fastest of numpy's generators: the draws take longer than the quadrature.
+        # SFC64 is numpy's fastest generator, and the draws take longer than the quadrature.
         rng = np.random.Generator(np.random.SFC64([self._seed, number]))
         values = self._posterior.draws(start, size, rng)
         if self.kind == "predictive":
@@ -341,21 +348,18 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
 
 def _task_counts(table):
-    """Right answers and items of every model and task."""
+    """Numbers of correct answers and items of every model and task."""
     if table.n is None:
-        raise ValueError(
-            "n is missing: accuracies do not tell how many items each task has. Pass n=..., the "
-            "number of items of every row."
-        )
+        raise ValueError("n is missing. Pass n=..., the number of items of every row.")
     k = np.round(table.z * table.n)
     off = np.abs(table.z * table.n - k) > _TOLERANCE * table.n
     bad = off | (table.z < 0) | (table.z > 1)
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise ValueError(
-            "y * n must be a whole number of right answers between 0 and n, but model "
+            "y * n must be a whole number of correct answers from 0 to n, but model "
             f"{plain(table.models[i])!r} has y = {table.z[i, j]:g} and n = {table.n[i, j]} on task "
-            f"{plain(table.tasks[j])!r}. Give accuracies with 6 digits or more, or np.round(y * "
-            "n) / n."
+            f"{plain(table.tasks[j])!r}. Pass accuracies with at least 6 digits, or "
+            "np.round(y * n) / n."
         )
     return k, table.n

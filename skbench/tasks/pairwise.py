@@ -1,4 +1,4 @@
-"""Differences between models, with intervals that allow for how many there are."""
+"""Differences between models, with intervals corrected for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -29,30 +29,34 @@ def differences(
     confidence_level: Level = 0.95,
     correction: Literal["bonferroni", "none"] = "bonferroni",
 ) -> Estimate:
-    """Differences between models, with intervals that allow for how many there are.
+    """Differences between models, with intervals corrected for multiple comparisons.
+
+    When not to use it: for the ranks of many models; use `rank_confidence_sets`.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models)
-        Draws of one score per model, such as `aggregate` gives.
+        Draws of one score per model, as returned by `aggregate`.
     pairs : list of tuple of labels, default=None
-        Pairs (a, b) of models; all pairs unless given. Choose them before looking:
-        comparing the best three of sixteen models is comparing sixteen.
+        Pairs (a, b) of models; by default all pairs. Choose the pairs before you look at the
+        results: if you pick the best three of 16 models, you compare all 16.
     confidence_level : float, default=0.95
-        Probability that all intervals hold together ("bonferroni") or that each does ("none").
+        Probability that all intervals cover their true value ("bonferroni"), or that each one does
+        ("none").
     correction : {"bonferroni", "none"}, default="bonferroni"
-        How the intervals allow for several comparisons.
+        Correction for multiple comparisons.
 
     Returns
     -------
     Estimate
-        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of the draws of
-        ``a - b``. Its `confidence_level` is that of each interval, 98.33% for three comparisons.
+        One entry per pair, labeled (a, b), with the mean, quantiles and standard deviation of the
+        draws of ``a - b``. Its `confidence_level` is that of each single interval (0.9833 for three
+        comparisons).
 
     Raises
     ------
     ValueError
-        If a model is unknown, a pair compares a model with itself or comes twice, or there is none.
+        If a model is unknown, a pair has twice the same model or occurs twice, or there is no pair.
     TypeError
         If `draws` are not Draws of one score per model.
 
@@ -63,13 +67,11 @@ def differences(
 
     Notes
     -----
-    Bonferroni [1]_: each interval at level ``1 - (1 - confidence_level) / m``. Draws of models
-    that answered the same items carry their correlation if they were drawn together
-    (``TaskBootstrap.fit_items``). Drawn apart, intervals are too wide as a rule.
-    `skbench.stats.resampling.two_sided_p_value` and `skbench.stats.multiplicity.holm` give p-values
-    of the same draws.
-
-    When not to use it: for ranks of many models, see `rank_confidence_sets`.
+    Bonferroni [1]_: each interval has the level ``1 - (1 - confidence_level) / m``. If models that
+    answered the same items were drawn together (``TaskBootstrap.fit_items``), the draws keep their
+    correlation. If they were drawn separately, intervals are usually too wide.
+    `skbench.stats.resampling.two_sided_p_value` and `skbench.stats.multiplicity.holm` compute
+    p-values from the same draws.
 
     References
     ----------
@@ -93,12 +95,12 @@ def differences(
     """
     contrast = _difference_draws(draws, pairs)
     n_pairs = len(contrast.labels[0])
-    level, promise = confidence_level, "each by itself"
+    level, meaning = confidence_level, "single intervals"
     if correction == "bonferroni" and n_pairs > 1:
         level = multiplicity.bonferroni_level(confidence_level, n_pairs)
-        promise = f"Bonferroni: all {n_pairs} hold with {100 * confidence_level:g}%"
+        meaning = f"Bonferroni: {100 * confidence_level:g}% for all {n_pairs} together"
     _warn_of_thin_tails(len(contrast.values), level)
-    return replace(contrast.interval(level), method=f"{draws.kind} differences, {promise}")
+    return replace(contrast.interval(level), method=f"{draws.kind} differences, {meaning}")
 
 
 def _difference_draws(draws, pairs):
@@ -107,14 +109,16 @@ def _difference_draws(draws, pairs):
     (models,) = draws.labels
     pairs = list(combinations(models, 2)) if pairs is None else [tuple(pair) for pair in pairs]
     if not pairs:
-        raise ValueError(f"There is no pair to compare among {len(models)} models.")
+        raise ValueError(f"pairs is empty for {len(models)} models. Pass at least one pair.")
     refuse_repeats("pairs", pd.Index(pairs))
     at = np.array([models.get_indexer(pair) for pair in pairs])
     if at.shape[1:] != (2,) or (at < 0).any() or (at[:, 0] == at[:, 1]).any():
-        raise ValueError(f"Pairs are of two different models, such as {tuple(models[:2])!r}.")
+        raise ValueError(
+            f"pairs must contain tuples of two different models, such as {tuple(models[:2])!r}."
+        )
     labels = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
     a, b = draws.values[:, at[:, 0]], draws.values[:, at[:, 1]]
-    # Means of equal scores may differ by rounding, on either side of 0.
+    # Means of equal scores may differ by rounding errors.
     difference = np.where(np.isclose(a, b, rtol=ROUNDING, atol=0), 0.0, a - b)
     return Draws(difference, labels, draws.kind)
 
@@ -126,5 +130,5 @@ def _warn_of_thin_tails(n_draws, level):
         needed = int(np.ceil(round(2 * _FEWEST_IN_TAIL / (1 - level), 3)))
         warn(
             f"Only {expected:.2g} of {n_draws} draws are expected beyond each end of a "
-            f"{100 * level:.5g}% interval. Take at least {needed} draws, or compare fewer pairs."
+            f"{100 * level:.5g}% interval. Use at least {needed} draws, or compare fewer pairs."
         )

@@ -33,47 +33,49 @@ _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
 
 @checked
 class MeanRankScore(Documented, BaseEstimator):
-    """Average distance from the best model, in standard deviations, plus one.
+    """Mean rank score: 1 plus the mean distance from the best model in standard deviations.
+
+    When not to use it: to decide whether two models differ. Use `rank_sets`, or a paired comparison
+    of the items. Scores also change if other models are added or removed.
 
     Parameters
     ----------
     variant : {"welch", "pooled"}, default="welch"
-        "welch" counts only differences that a Welch test calls significant, in standard deviations
-        of the models' means; "pooled" counts all, in standard deviations of all raw scores.
+        "welch" counts only differences that are significant in a Welch test, in standard deviations
+        of the models' means. "pooled" counts all differences, in standard deviations of all raw
+        scores.
 
     Attributes
     ----------
     dataset_scores_ : pandas.DataFrame of shape (n_models, n_datasets)
         Rank scores on each data set.
     task_scores_ : pandas.DataFrame of shape (n_models, n_language_tasks)
-        Means over the data sets of each (language, task).
+        Means over the data sets of each language and task.
     language_scores_ : pandas.DataFrame of shape (n_models, n_languages)
         Means over the tasks of each language.
     scores_ : pandas.Series of length n_models
-        Means over the languages, best model first. 1 is the best possible.
+        Means over the languages, best model first. The best possible score is 1.
     labels_ : pandas.Index of length n_models
-        The models, as in `scores_`.
+        The models, in the order of `scores_`.
     datasets_ : pandas.DataFrame of length n_datasets
         Task and language of each data set.
 
     Raises
     ------
     ValueError
-        If a column is missing, a data set has two tasks or languages or no score, some of the raw
-        scores of a model are missing, or "welch" meets a single raw score.
+        If a column is missing, if a data set has no score or more than one task or language, or if
+        some raw scores of a model are missing. With ``variant="welch"`` also if a model has a
+        single raw score on a data set.
 
     Notes
     -----
-    The rule of [1]_; `skbench.stats.rank_scores` has the formulas. Data set, task, language and
-    overall score are unweighted means of the level below. A model without a score on one data set
-    has an infinite score there and in all means above it.
+    The rule is that of [1]_, with formulas in `skbench.stats.rank_scores`. Task, language and
+    overall scores are unweighted means over data sets, tasks and languages. A model without a score
+    on a data set has an infinite score there, and in every mean that includes the data set.
 
     The Welch test assumes independent scores, but the raw scores are bootstrap replicates of one
-    test set. Two equally good models are called different 54 to 62% of the time instead of 10%
-    (test_gate_calls_equal_models_different).
-
-    When not to use it: to decide from the scores alone whether two models differ; see `rank_sets`,
-    or a paired comparison of the items. Scores also change when other models join or leave.
+    test set. Two equally good models are therefore declared different in 54 to 62% of simulations
+    (nominal 10%; test_gate_calls_equal_models_different).
 
     References
     ----------
@@ -109,21 +111,21 @@ class MeanRankScore(Documented, BaseEstimator):
         half_width: ArrayLike | None = None,
         n_runs: ArrayLike = 10,
     ) -> Self:
-        """Score the models on each data set and average upwards.
+        """Compute rank scores on each data set, and their means.
 
         Parameters
         ----------
         X : DataFrame with n_rows rows
-            Columns model, dataset, task and language, as ``read_items(path, format="euroeval")``
-            makes them.
+            Columns model, dataset, task and language, as returned by ``read_items(path,
+            format="euroeval")``.
         y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists, default=None
-            Raw scores of each row, high is good; nan or an empty list is a missing score. Rows of
-            the same model and data set are pooled. None takes the column score of `X`. With
-            `half_width`, the mean scores.
+            Raw scores of each row; higher is better. nan or an empty list is a missing score. Rows
+            with the same model and data set are combined. None uses the column score of `X`. If
+            `half_width` is passed, `y` has the mean scores.
         half_width : array-like of shape (n_rows,), default=None
-            Second part of a leaderboard's ``mean +- 1.96 s / sqrt(n_runs)``.
+            The half width ``1.96 s / sqrt(n_runs)`` that a leaderboard reports with each mean.
         n_runs : int or array-like of shape (n_rows,), default=10
-            Raw scores behind each mean. Only with `half_width`.
+            Number of raw scores behind each mean. Used only with `half_width`.
 
         Returns
         -------
@@ -142,7 +144,7 @@ class MeanRankScore(Documented, BaseEstimator):
         else:
             moments = published_moments(names, y, half_width, n_runs)
         self._check(moments)
-        # Unstacking sorts the models; first seen, first listed.
+        # Unstacking sorts the models, so restore their first order.
         table = moments.unstack("dataset").reindex(pd.unique(X["model"]))
         self._moments = {c: table[c][datasets.index] for c in ("mean", "variance", "n")}
         rule = _RULES[self.variant]
@@ -170,39 +172,40 @@ class MeanRankScore(Documented, BaseEstimator):
         task: str | None = None,
         dataset: str | None = None,
     ) -> pd.DataFrame:
-        """Ranks that each model may truly have.
+        """Compute simultaneous confidence sets for the ranks of all models.
+
+        When not to use it: if the raw scores are not bootstrap replicates of the test set.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Probability that all sets hold the true ranks.
+            Probability that all sets contain the true ranks.
         language, task, dataset : str, default=None
-            Only the data sets of this language, of this task, or this one.
+            Use only the data sets of this language, of this task, or this data set.
 
         Returns
         -------
         DataFrame
-            One row per model that was evaluated on all of them, best first: the published
-            "score"; "distance", which counts every difference; the best and worst rank "low" and
-            "high"; and "best", whether the model may be the best.
+            One row per model that was evaluated on all selected data sets, best first. "score" is
+            the published mean rank score, and "distance" counts all differences. "low" and "high"
+            are the best and the worst rank in the set. "best" is true if the model may be the best.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If there is no such data set, no model was evaluated on all of them, or a model has a
-            single raw score.
+            If the selected data sets do not exist, if no model was evaluated on all of them, or if
+            a model has a single raw score.
 
         Notes
         -----
-        Ranks are those of the true mean scores, with the weights of the mean rank score. All pairs
-        are compared by t tests at Bonferroni's level with the errors of
-        `skbench.stats.rank_scores.rank_score_errors`, which treat models as independent.
-        At most ``1 - confidence_level`` of equal models are told apart
-        (test_rank_sets_of_equal_models). Where models share items the sets are too wide.
-
-        When not to use it: where the raw scores are no bootstrap samples of the test set.
+        The ranks are those of the true mean scores, with the weights of the mean rank score. All
+        pairs are compared by t tests with a Bonferroni correction. The standard errors are those of
+        `skbench.stats.rank_scores.rank_score_errors`, which assume independent models. If all
+        models are equal, some pair is distinguished with a probability of at most ``1 -
+        confidence_level`` (test_rank_sets_of_equal_models). If models share items, the sets are too
+        wide.
         """
         check_is_fitted(self)
         chosen = self._chosen({"language": language, "task": task, "dataset": dataset})
@@ -210,22 +213,25 @@ class MeanRankScore(Documented, BaseEstimator):
         complete = np.isfinite(scores).all(axis=1).to_numpy()
         if not complete.any():
             raise ValueError(
-                f"No model has scores on all {len(chosen)} data sets. Fit fewer of them, or pass "
-                "language=, task= or dataset=."
+                f"No model has scores on all {len(chosen)} data sets. Fit fewer data sets, or "
+                "select some with language=, task= or dataset=."
             )
         mean, variance, n = (
             table[chosen.index].to_numpy(dtype=float) for table in self._moments.values()
         )
         if (n[complete] < 2).any():
-            raise ValueError("Rank sets need two raw scores or more of every model on a data set.")
+            raise ValueError(
+                "rank_sets needs at least two raw scores of every model on each data set. Add "
+                "runs, or remove models with a single one."
+            )
         weight = _weights(chosen)
         distance, error, df = rank_score_errors(
             mean, variance, n, weight, pooled=self.variant == "pooled"
         )
-        # Models without some score count in the units, as in the published ones, and then leave.
+        # As in published scores, incomplete models contribute to the standard deviations.
         pairs = np.ix_(complete, complete)
         distance, error, df = distance[complete], error[pairs], df[pairs]
-        # Equal scores in every run tell nothing of other test items.
+        # Equal scores in every run contain no information about other test items.
         error[error == 0] = np.inf
         better = single_step(-distance, error, df, confidence_level).above
         found = pd.DataFrame(
@@ -241,37 +247,37 @@ class MeanRankScore(Documented, BaseEstimator):
         return found.sort_values(["score", "distance"], kind="stable")
 
     def _chosen(self, wanted):
-        """Tasks and languages of the data sets that are meant."""
+        """Tasks and languages of the selected data sets."""
         places = self.datasets_.reset_index()
         for name, value in wanted.items():
             if value is not None:
                 here = places[name] == value
                 if not here.any():
                     known = ", ".join(map(repr, places[name].unique()[:8]))
-                    raise ValueError(f"There is no {name} {value!r} here, only {known}.")
+                    raise ValueError(f"There is no {name} {value!r}. Choose one of {known}.")
                 places = places[here]
         return places.set_index("dataset")
 
     def estimate(self, confidence_level: Level = 0.95) -> Estimate:
-        """The mean rank scores, best model first, without intervals.
+        """Return the mean rank scores, best model first, without intervals.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Of intervals that are not known.
+            Present for a common signature; the intervals are unknown at every level.
 
         Returns
         -------
         Estimate
-            One entry per model. Ends and standard errors are nan and the guarantee is "none": the
-            raw scores do not show what another test set would have given.
+            One entry per model. Limits and standard errors are nan, and the guarantee is "none",
+            because the raw scores do not show the scores on another test set.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For a level outside (0, 1).
+            If `confidence_level` is outside (0, 1).
         """
         check_is_fitted(self)
         unknown = np.full(len(self.labels_), np.nan)
@@ -290,23 +296,23 @@ class MeanRankScore(Documented, BaseEstimator):
         partly = moments.index[(moments["n_missing"] > 0) & (moments["n"] > 0)]
         if len(partly):
             raise ValueError(
-                f"Some raw scores of {plain(partly[0])!r} are missing. Leave these out, or all of "
-                "them to count the model as not evaluated."
+                f"Some raw scores of {plain(partly[0])!r} are missing. Remove the missing scores, "
+                "or all scores if the model counts as not evaluated."
             )
         single = moments.index[moments["n"] == 1]
         if self.variant == "welch" and len(single):
             raise ValueError(
-                f"{plain(single[0])!r} has one raw score, and the Welch test needs two. Use "
-                'variant="pooled", or leave the model out.'
+                f"{plain(single[0])!r} has one raw score, but the Welch test needs two. Use "
+                'variant="pooled", or remove the model.'
             )
         found = moments["n"].groupby(level="dataset").sum()
         empty = found.index[found == 0]
         if len(empty):
-            raise ValueError(f"Data set {plain(empty[0])!r} has no score. Leave it out.")
+            raise ValueError(f"Data set {plain(empty[0])!r} has no score. Remove it.")
 
 
 def _weights(places):
-    """Of each data set: languages count equally, in each the tasks, in each its data sets."""
+    """Weights of data sets: equal for languages, their tasks, and the data sets of a task."""
     in_task = places.groupby(["language", "task"], sort=False)["task"].transform("size")
     tasks = places.groupby("language", sort=False)["task"].transform("nunique")
     return 1 / (places["language"].nunique() * tasks * in_task).to_numpy(dtype=float)
@@ -319,7 +325,7 @@ def _places_of_datasets(X):
     if len(twice):
         where = places[places["dataset"] == twice.iloc[0]][["task", "language"]]
         raise ValueError(
-            f"Data set {plain(twice.iloc[0])!r} is listed under {where.to_numpy().tolist()}, "
-            "but must have one task and one language. Give its parts different names."
+            f"Data set {plain(twice.iloc[0])!r} has several tasks or languages: "
+            f"{where.to_numpy().tolist()}. Give its parts different names."
         )
     return places.set_index("dataset")

@@ -1,4 +1,4 @@
-"""Intervals from a few repeated evaluations of the same model on the same data set."""
+"""Intervals from a few evaluations of a model, each on a bootstrap sample of the test set."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ from skbench.tasks._runs import run_moments
 class RepeatedRuns(Documented, BaseEstimator):
     """Performance from K evaluations, each on a bootstrap sample of the test set.
 
+    When not to use it: for runs that differ only by the random seed, because they contain no
+    information about the sampling of items. Use clusters of answers to each item instead.
+
     Parameters
     ----------
     interval : {"bootstrap", "sem"}, default="bootstrap"
-        "bootstrap" is an interval for the true performance; "sem" is the one that
-        leaderboards of this kind publish, which is not.
+        "bootstrap" is a confidence interval for the true performance. "sem" is the interval that
+        leaderboards of this kind publish; it has too little coverage.
 
     Attributes
     ----------
     moments_ : pandas.DataFrame
-        Mean, variance (``ddof=1``) and number `n` of the raw scores of everything
-        that was evaluated.
+        Mean, variance (``ddof=1``) and number `n` of the raw scores for each combination of labels.
 
     Raises
     ------
@@ -43,23 +45,19 @@ class RepeatedRuns(Documented, BaseEstimator):
     Warns
     -----
     UserWarning
-        If something was evaluated once, or gave the same score every time: its interval is
-        unknown (nan).
+        If some model was evaluated once or has the same score in every run. Its interval is nan.
 
     Notes
     -----
-    With `s` the standard deviation (``ddof=1``) of the K scores, their mean is off the truth by
-    ``s sqrt(1 + 1 / K)``: bootstrap samples scatter around the test set as the test set does
-    around the truth. The interval is ``mean -+ t s sqrt(1 + 1 / K)`` with K - 1 degrees of
-    freedom. Its guarantee is "model": few items near 0 or 1 have no normal scores (accuracy 0.99:
-    0.29 to 0.43 covered).
+    Let `s` be the standard deviation (``ddof=1``) of the K scores. Bootstrap samples vary around
+    the test set as the test set varies around the true performance. The standard error of the mean
+    score is therefore ``s sqrt(1 + 1 / K)``, and the interval is ``mean -+ t s sqrt(1 + 1 / K)``
+    with K - 1 degrees of freedom. The guarantee is "model": with few items and scores near 0 or 1
+    the scores are not normal (coverage of 0.29 to 0.43 at accuracy 0.99).
 
-    "sem" is ``mean -+ z s / sqrt(K)`` with the normal quantile, for which leaderboards write 1.96.
-    It covers the true performance about 43% of the time for K = 10 (test_coverage_of_the_truth).
-    Its guarantee is "none".
-
-    When not to use it: for runs that differ by the random seed alone, which say nothing about the
-    items; treat those as clusters of answers to each item.
+    "sem" is ``mean -+ z s / sqrt(K)`` with the normal quantile, which leaderboards round to 1.96.
+    It covers the true performance in about 43% of the cases for K = 10
+    (test_coverage_of_the_truth). Its guarantee is "none".
 
     Examples
     --------
@@ -82,10 +80,10 @@ class RepeatedRuns(Documented, BaseEstimator):
         Parameters
         ----------
         X : DataFrame with n_rows rows
-            Labels, such as model and dataset. Rows that agree in all columns are
-            evaluations of the same thing.
+            Labels, such as model and dataset. Rows with equal labels are evaluations of the same
+            model on the same data.
         y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists
-            Raw scores of each row. The number of runs may differ.
+            Raw scores of each row. The number of runs may differ between rows.
 
         Returns
         -------
@@ -95,26 +93,26 @@ class RepeatedRuns(Documented, BaseEstimator):
         incomplete = moments.index[moments["n_missing"] > 0]
         if len(incomplete):
             raise ValueError(
-                f"{plain(incomplete[0])!r} has a missing score. Leave the run out, or evaluate "
-                "it again."
+                f"{plain(incomplete[0])!r} has a missing score. Remove the run, or evaluate it "
+                "again."
             )
         alike = moments.index[(moments["variance"] == 0) | (moments["n"] == 1)]
         if len(alike):
             warn(
-                f"{len(alike)} of {len(moments)} have one run, or the same score in every run, "
-                f"such as {plain(alike[0])!r}: nothing tells how far others would be."
+                f"{len(alike)} of {len(moments)} results have a single run or equal scores in all "
+                f"runs, such as {plain(alike[0])!r}. Their intervals are unknown (nan)."
             )
         self.moments_ = moments.drop(columns="n_missing")
         self.labels_ = self.moments_.index
         return self
 
     def estimate(self, confidence_level: Level = 0.95) -> Estimate:
-        """Mean over the runs with its interval.
+        """Estimate the mean over the runs, with its interval.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Nominal coverage.
+            Nominal coverage of the intervals.
 
         Returns
         -------
@@ -127,7 +125,7 @@ class RepeatedRuns(Documented, BaseEstimator):
             error = np.sqrt(variance / n)
             low, high = normal_interval(mean, error, confidence_level)
         else:
-            # Runs that are all alike cannot tell how far others would be.
+            # Equal runs contain no information about their variance.
             error = np.sqrt(np.where(variance == 0, np.nan, variance) * (1 + 1 / n))
             low, high = t_interval(mean, error, n - 1, confidence_level)
         return Estimate(

@@ -1,4 +1,4 @@
-"""Which model is best under which weighting of three categories, and where nobody can say."""
+"""Best model under every weighting of three categories, and weightings without a clear winner."""
 
 from __future__ import annotations
 
@@ -32,31 +32,33 @@ UNDECIDED = "undecided"
 
 @checked
 class WeightSimplex(Documented, BaseEstimator):
-    """The best model for every weighting of three categories of tasks.
+    """Find the best model for every weighting of three categories of tasks.
 
-    For each weighting the model with the highest weighted score wins, unless the next one is within
-    `z` standard errors of the difference: then the weighting is undecided, and gray in the picture.
+    For each weighting, the model with the highest weighted score wins. If its lead over the second
+    model is at most `z` standard errors of the difference, the weighting is undecided (gray in the
+    plot).
 
-    When not to use it: as a test. The two best of many models are picked by the same scores that
-    are then compared, at thousands of weightings. `rank_confidence_sets` tests one weighting.
+    When not to use it: as a significance test. The two best models are selected by the same scores
+    that are compared, at thousands of weightings. `rank_confidence_sets` tests a single weighting.
 
     Parameters
     ----------
     categories : tuple of three labels, default=None
-        Categories at the corners, by default the three of the tasks in order of appearance. Others
-        have no weight.
+        Categories at the corners. By default the three categories of the tasks in order of
+        appearance. Other categories have no weight.
     resolution : int, default=200
-        Steps along an edge of the triangle; 200 make 20,301 weightings.
+        Number of steps along an edge of the triangle; 200 steps make 20,301 weightings.
     z : float, default=2.0
-        Standard errors by which the winner must lead.
+        Minimum lead of the winner, in standard errors.
     rho : float, default=0.0
-        Correlation between the scores of any two models, for `fit`: positive where they answered
-        the same items. 0 is then cautious. `fit_draws` needs no guess.
+        Correlation between the scores of any two models, for `fit`. It is positive if models
+        answered the same items; 0 is then conservative. `fit_draws` uses the correlation of the
+        draws.
 
     Attributes
     ----------
     categories_ : pandas.Index of length 3
-        The corners.
+        The categories at the corners.
     models_, labels_ : pandas.Index of length n_models
         Names of the models.
     weights_ : ndarray of shape (n_weightings, 3)
@@ -64,23 +66,23 @@ class WeightSimplex(Documented, BaseEstimator):
     leader_, runner_up_ : ndarray of int of shape (n_weightings,)
         Positions of the two best models.
     lead_, standard_error_ : ndarray of shape (n_weightings,)
-        Difference of their scores, in score units, and its standard error.
+        Difference between their scores in score units, and its standard error.
     decided_ : ndarray of bool of shape (n_weightings,)
         Whether the lead is more than `z` standard errors.
     fractions_ : Series
-        Share of the weightings that each model wins, largest first; "undecided" comes last.
+        Share of the weightings that each model wins, largest first. "undecided" is last.
 
     See Also
     --------
-    SimplexDisplay : Draws it.
+    SimplexDisplay : Plot the weightings in a triangle.
 
     Notes
     -----
-    Section 2.3 and appendix A.2 of [1]_: the score of a category is the mean over its tasks, and
-    ``Var[S_A - S_B] = Var S_A + Var S_B - 2 rho sqrt(Var S_A Var S_B)``. The paper's binomial
-    variance has an index misprint; it is ``p (1 - p) / n``. Its maps have ``z = 2``, and
-    ``2 sqrt(1/2)`` for correlated models, whose map ``rho=0.5`` gives. `fit_draws` takes means
-    and covariances from draws instead, so that shared items count as they should.
+    Section 2.3 and appendix A.2 of [1]_. The score of a category is the mean over its tasks, and
+    ``Var[S_A - S_B] = Var S_A + Var S_B - 2 rho sqrt(Var S_A Var S_B)``. The binomial variance in
+    the paper has an index misprint; it is ``p (1 - p) / n``. The maps of the paper use ``z = 2``,
+    and ``2 sqrt(1/2)`` for correlated models, which is equivalent to ``rho=0.5``. `fit_draws` takes
+    means and covariances from draws, and so accounts for shared items.
 
     References
     ----------
@@ -120,7 +122,7 @@ class WeightSimplex(Documented, BaseEstimator):
         sigma2: ArrayLike | None = None,
         n: ArrayLike | None = None,
     ) -> Self:
-        """Compare models by one row per model and task.
+        """Compare models from one row per model and task.
 
         Parameters
         ----------
@@ -129,10 +131,10 @@ class WeightSimplex(Documented, BaseEstimator):
         y : array-like of shape (n_models * n_tasks,)
             Scores.
         sigma2 : float or array-like of shape (n_models * n_tasks,), default=None
-            Their sampling variances, score units squared. For 0/1 scores
-            ``y (1 - y) / n`` unless given.
+            Sampling variances of the scores, in squared score units. By default ``y (1 - y) / n``
+            for 0/1 scores.
         n : int or array-like of shape (n_models * n_tasks,), default=None
-            Numbers of items; needed without `sigma2`.
+            Numbers of items. Required without `sigma2`.
 
         Returns
         -------
@@ -141,8 +143,8 @@ class WeightSimplex(Documented, BaseEstimator):
         Raises
         ------
         ValueError
-            For fewer than two models, other than three categories, a missing cell, or
-            scores of unknown variance.
+            If there are fewer than two models or not three categories, if a score is missing, or if
+            its variance is unknown.
 
         Warns
         -----
@@ -165,12 +167,12 @@ class WeightSimplex(Documented, BaseEstimator):
         return self._compare(table.models, names[chosen], score, difference_error)
 
     def fit_draws(self, draws: Draws | DrawSource) -> Self:
-        """Compare models by draws of their task scores.
+        """Compare models from draws of their task scores.
 
         Parameters
         ----------
         draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-            Draws of scores of tasks with categories, normalized or not.
+            Draws of the scores of tasks with categories, normalized or not.
 
         Returns
         -------
@@ -179,11 +181,11 @@ class WeightSimplex(Documented, BaseEstimator):
         Raises
         ------
         ValueError
-            For fewer than two models, other than three categories, or a `rho`.
+            If there are fewer than two models or not three categories, or if `rho` is not 0.
         """
         if self.rho != 0:
             raise ValueError(
-                f"rho = {self.rho:g} is for fit; draws bring their own correlations. Leave it at 0."
+                f"fit_draws needs rho=0, got rho={self.rho:g}. The draws contain the correlations."
             )
         means = aggregate(draws, by="category")
         models, names = means.labels
@@ -200,26 +202,26 @@ class WeightSimplex(Documented, BaseEstimator):
         return self._compare(models, names[chosen], score, difference_error)
 
     def estimate(self, weights: Weights = None, confidence_level: Level = 0.95) -> Estimate:
-        """Score of each model under one weighting.
+        """Estimate the score of each model under one weighting.
 
         Parameters
         ----------
         weights : dict or Series by category, default=None
-            Weights of `categories_`, at least 0 and with sum 1; equal by default.
+            Weights of `categories_`, nonnegative and with sum 1. By default they are equal.
         confidence_level : float, default=0.95
             Nominal level of the intervals.
 
         Returns
         -------
         Estimate
-            Normal intervals of single models; which model leads is `leader_`'s to say.
+            Normal intervals for the scores of single models, not for comparisons between models.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For weights that are not that, or a level outside (0, 1).
+            If the weights are invalid, or `confidence_level` is outside (0, 1).
         """
         check_is_fitted(self)
         w = task_weights(self.categories_, weights)
@@ -237,7 +239,7 @@ class WeightSimplex(Documented, BaseEstimator):
         )
 
     def winners(self) -> np.ndarray:
-        """Name of the winner of each weighting, or "undecided".
+        """Return the winner of each weighting, or "undecided".
 
         Returns
         -------
@@ -254,14 +256,14 @@ class WeightSimplex(Documented, BaseEstimator):
 
     def _compare(self, models, corners, score, difference_error):
         if len(models) < 2:
-            raise ValueError("WeightSimplex compares models, but there is only one.")
+            raise ValueError("WeightSimplex needs at least two models, got 1.")
         if UNDECIDED in models:
-            raise ValueError(f"{UNDECIDED!r} stands for no winner and cannot name a model.")
+            raise ValueError(f"A model cannot be named {UNDECIDED!r}. Rename it.")
         self.models_, self.categories_, self._score = models, corners, score
         self.labels_ = models
         self.weights_ = simplex_grid(self.resolution)
         scores = self.weights_ @ score.T
-        # Stable, so that of equal models the first one leads.
+        # A stable sort, so that the first of equal models leads.
         self.leader_, self.runner_up_ = np.argsort(-scores, axis=1, kind="stable")[:, :2].T
         rows = np.arange(len(scores))
         self.lead_ = scores[rows, self.leader_] - scores[rows, self.runner_up_]
@@ -274,39 +276,39 @@ class WeightSimplex(Documented, BaseEstimator):
         return self
 
     def _corners(self, names):
-        """Positions of the three categories among those there are."""
+        """Positions of the three corner categories."""
         wanted = list(names if self.categories is None else self.categories)
         require_columns(names, wanted, what="The list of categories")
         if len(set(wanted)) != 3 or len(wanted) != 3:
             raise ValueError(
-                f"A triangle has three corners, but there are {len(wanted)} categories. Name "
-                "three with categories=..., or merge some."
+                f"WeightSimplex needs three different categories, got {len(wanted)}. Select three "
+                "with categories=..., or merge some."
             )
         return names.get_indexer(wanted)
 
 
 def _variances(table):
-    """Sampling variances of all cells, binomial where none are given."""
+    """Sampling variances of all cells, binomial if none are given."""
     if table.sigma2 is not None:
         sigma2 = table.sigma2
     elif table.n is not None and are_counts(table.z.ravel(), table.n.ravel()):
         sigma2 = sampling_variance(np.round(table.z * table.n), table.n, "plug-in")
     else:
         raise ValueError(
-            "How noisy the scores are cannot be told. Pass n=... for 0/1 scores (y * n then being "
-            "whole numbers), or sigma2=... for others."
+            "The sampling variances of the scores are unknown. Pass n=... for 0/1 scores (with "
+            "whole numbers y * n), or sigma2=... for other scores."
         )
     certain = sigma2 == 0
     if certain.any():
         warn(
-            f"{cells(certain, table.models, table.tasks)} have a sampling variance of 0: leads "
-            "look more certain than they are. Smoothed variances are above 0 at every score."
+            f"{cells(certain, table.models, table.tasks)} have a sampling variance of 0, so leads "
+            "look too certain. Pass smoothed variances, which are always positive, as sigma2=..."
         )
     return sigma2
 
 
 def _errors_from_draws(centered, weights, a, b):
-    """Standard errors of weighted differences; one covariance matrix per pair that occurs."""
+    """Standard errors of weighted differences, with one covariance matrix per pair of models."""
     pairs, which = np.unique(np.column_stack([a, b]), axis=0, return_inverse=True)
     error = np.empty(len(weights))
     for number, (first, second) in enumerate(pairs):

@@ -105,8 +105,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
     If `draws_` would have more than 10^8 values, weighted means of many tasks are drawn directly.
     Given (a, b), they come from a normal distribution with a correction for skewness and exact
-    first three moments (test_draws_of_means_are_those_of_sums). Draws of differently weighted means
-    are then independent simulations.
+    first three moments (test_draws_of_means_are_those_of_sums). Means with different weights are
+    then not based on the same accuracies.
 
     The default prior differs from [1]_. The table has root mean square errors of single accuracies
     in percentage points, for the 16 models and 19 tasks of [1]_ (test_errors_on_thinned_test_sets).

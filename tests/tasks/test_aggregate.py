@@ -136,12 +136,12 @@ def test_table_10(hundreds, by):
     assert typical.mean() >= (0.8 if by == "geometric mean" else 1)
 
 
-def test_bootstrap_bounds_move_with_the_number_of_draws(vtab, rows, gold_folder):
+def test_bootstrap_bounds_depend_on_the_number_of_draws(vtab, rows, gold_folder):
     reference = json.loads((gold_folder / "longjohn_vtab_bootstrap.json").read_text())
     few = TaskBootstrap(100, random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
-    with pytest.warns(UserWarning, match="100 draws"):
+    with pytest.warns(UserWarning, match=r"\(100\)"):
         narrow = aggregate(normalize_scores(few.draws_, "bootstrap")).interval()
-    with pytest.warns(UserWarning, match="20000 draws"):
+    with pytest.warns(UserWarning, match=r"\(20000\)"):
         wide = aggregate(normalize_scores(vtab.draws_, "bootstrap")).interval()
     assert 0.005 < np.abs(wide.value - narrow.value).max() < 0.02
     low, high = np.array(reference["norm_low_high_B20000_seed0"])
@@ -202,7 +202,7 @@ def test_category_means_are_one_task_per_category(draws):
     )
 
 
-def test_a_category_of_known_tasks_is_known_though_others_are_not(draws):
+def test_a_category_of_known_tasks_is_known_if_others_are_not(draws):
     values = draws.values.copy()
     values[:, :, 3] = np.nan
     means = aggregate(Draws(values, draws.labels, "bootstrap"), by="category")
@@ -220,7 +220,7 @@ def test_normalisation_by_given_bounds(draws):
 
 
 def test_normalisation_by_the_bootstrap_spans_0_to_1(draws):
-    with pytest.warns(UserWarning, match="50 draws"):
+    with pytest.warns(UserWarning, match=r"\(50\)"):
         ours = normalize_scores(draws, "bootstrap").values
     np.testing.assert_array_equal(ours.min(axis=(0, 1)), 0)
     np.testing.assert_array_equal(ours.max(axis=(0, 1)), 1)
@@ -236,7 +236,7 @@ def test_three_comparisons_are_at_9833():
     assert d.labels.tolist() == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
     expected = np.quantile(values[:, 0] - values[:, 2], [0.05 / 6, 1 - 0.05 / 6])
     np.testing.assert_allclose([d.low[1], d.high[1]], expected, rtol=1e-12)
-    assert d.method == "bootstrap differences, Bonferroni: all 3 hold with 95%"
+    assert all(word in d.method for word in ("bootstrap", "Bonferroni", "95%", "3"))
     single = differences(one_axis(values), correction="none")
     assert single.confidence_level == 0.95
     assert np.all(single.low > d.low) and np.all(single.high < d.high)
@@ -250,14 +250,14 @@ def test_pairs_keep_their_order_and_sign():
     assert d.labels.tolist() == [("cyd", "ada"), ("bob", "ada")]
 
 
-def test_differences_equal_but_for_rounding_are_0():
+def test_differences_within_rounding_are_0():
     scores = np.array([[0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1], [0.5, 0.4]])
     assert scores[0, 0] != scores[0, 1]
     e = differences(one_axis(np.repeat(scores, [1000, 1000], axis=0)), correction="none")
     assert e.low[0] == 0
 
 
-def test_a_posterior_stays_one_whether_its_draws_are_taken_out_or_not():
+def test_stored_posterior_draws_remain_a_posterior():
     X = pd.DataFrame({"model": list("AABB"), "task": ["law", "add"] * 2})
     X["category"] = ["text", "math"] * 2
     bayes = HierarchicalBetaBinomial(n_draws=200, random_state=0).fit(X, [0.5, 0.6, 0.7, 0.8], n=10)
@@ -265,7 +265,7 @@ def test_a_posterior_stays_one_whether_its_draws_are_taken_out_or_not():
         assert function(bayes).kind == function(bayes.draws_).kind == "posterior"
 
 
-def test_thin_tails_are_warned_of():
+def test_warning_of_thin_tails():
     values = np.random.default_rng(0).normal(size=(400, 3))
     with pytest.warns(UserWarning, match="1200"):
         differences(one_axis(values))

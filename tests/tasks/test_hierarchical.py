@@ -283,14 +283,14 @@ def test_gibbs_on_all_models(rows, reference, kind):
 LARGE = table([0.9, 0.8, 0.3, 0.6, 0.5, 0.7, 0.2, 0.4], 1000, ["ada"], "abcdefgh")
 
 
-def test_chains_that_do_not_meet_are_refused(monkeypatch):
-    """Ten items a task under the published prior; 500 steps of warm-up are as far apart."""
+def test_chains_that_do_not_converge_are_refused(monkeypatch):
+    """Ten items per task under the published prior; 500 warm-up steps are not enough either."""
     monkeypatch.setattr("skbench.tasks._count_posteriors._N_WARMUP", 50)
-    said = (
-        r"2 of 2 models .*'\w+': effective sample size 4, R-hat [\d.]+\. "
-        r".* solver='quadrature', or more draws\.$"
+    expected = (
+        r"2 of 2 models .*'\w+'.* 4, R-hat [\d.]+.*"
+        r"solver='quadrature'"
     )
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=expected):
         HierarchicalBetaBinomial.as_published(n_draws=200).fit(**SMALL)
 
 
@@ -304,19 +304,19 @@ def test_a_refused_posterior_is_not_kept(prior, monkeypatch):
     monkeypatch.setattr("skbench.tasks._count_posteriors._N_WARMUP", 5)
     solver = "gibbs" if prior == "exponential" else "quadrature"
     bayes = HierarchicalBetaBinomial(solver, prior=prior, n_draws=1, random_state=0)
-    with pytest.raises(ValueError, match="have not met|could not be enclosed"):
+    with pytest.raises(ValueError, match="'bob'"):
         bayes.fit(**table([0.5], 10, ["bob"], ["law"]))
     with pytest.raises(NotFittedError):
         bayes.estimate()
-    assert vars(bayes) == bayes.get_params()  # as before, and so would an earlier fit be
+    assert vars(bayes) == bayes.get_params()
 
 
 def test_chains_that_are_slow_are_reported():
     chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=400, random_state=0)
-    with pytest.warns(UserWarning, match="converged"):
+    with pytest.warns(UserWarning, match="1 of 1 models .*'ada'.*R-hat"):
         chains.fit(**LARGE)
     assert 100 <= chains.diagnostics_.filter(like="ess").min(axis=None) < 400
-    # Other priors by quadrature: under some the chains would not meet.
+    # Other priors by quadrature, because the chains may not converge under them.
     report = chains.prior_sensitivity()
     assert report.loc["exponential", "log_evidence"].notna().all()
 
@@ -423,7 +423,7 @@ def test_uniform_prior_of_one_task_is_closed_form():
     # whatever s: so the first item is right with probability 1/2, and of two items the second
     # is as the first with probability rho + (1 - rho) E[m^2 + (1 - m)^2] = 1/2 + 1/2 * 2/3.
     data = table([1.0], 2, models=["ada"], tasks=["law"])
-    with pytest.warns(UserWarning, match="one task"):
+    with pytest.warns(UserWarning, match="'law'"):
         bayes = HierarchicalBetaBinomial(n_draws=10).fit(**data)
     assert np.exp(bayes.log_evidence_[0]) == pytest.approx(5 / 12, abs=1e-6)
 
@@ -478,7 +478,7 @@ def test_means_of_few_tasks_are_sums_of_draws(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:The chains")
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_seed_reproduces_chains():
     chains = HierarchicalBetaBinomial(solver="gibbs", n_draws=400, random_state=0)
     first, again = (clone(chains).fit(**LARGE) for _ in range(2))
@@ -522,7 +522,7 @@ def test_accuracies_of_zero_and_one():
 def test_one_task_warns_and_keeps_the_prior():
     data = table([0.5], 10, models=["ada"], tasks=["law"])
     prior = (stats.gamma(3), stats.gamma(2))
-    with pytest.warns(UserWarning, match="one task"):
+    with pytest.warns(UserWarning, match="'law'"):
         bayes = HierarchicalBetaBinomial(prior=prior, n_draws=100, random_state=0).fit(**data)
     # Little is learnt of the size a + b, a priori a gamma variable of shape 5.
     ((a, b, weight),) = bayes._posterior._points

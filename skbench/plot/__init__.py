@@ -1,4 +1,4 @@
-"""Pictures of estimates. A display computes its numbers first and draws them on request."""
+"""Plots of estimates. A display computes its numbers first, and draws them on request."""
 
 from skbench.plot._coverage import CoverageDisplay
 from skbench.plot._difference import DifferenceDisplay

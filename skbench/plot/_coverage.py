@@ -1,4 +1,4 @@
-"""How often intervals hold the truth, and how wide they are."""
+"""Coverage and width of the intervals of a study."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from skbench.plot import _rows, _study, _style
 class CoverageDisplay(_study.StudyDisplay):
     """Coverage and width of the intervals of a study, side by side.
 
-    Make it with :meth:`from_summary`.
+    Create it with :meth:`from_summary`.
 
-    When not to use it: with one panel only. Coverage alone says nothing, as an interval from 0
-    to 1 always covers.
+    When not to use it: with the coverage panel alone, because an interval from 0 to 1 always
+    covers.
 
     Parameters
     ----------
     legend : dict of str to str
-        Name of each estimator and what its intervals promise.
+        Name of each estimator, and the guarantee of its intervals.
     notes : list of str
-        What is missing.
+        Notes on missing values.
     points : DataFrame
         Coverage and width_ratio, indexed by (row, estimator). Rows are the parts or data sets of
-        the summary; estimators without intervals are left out.
+        the summary. Estimators without intervals are excluded.
     names : list of str
         All estimators of the table, in its order.
     confidence_level : float
-        Nominal level.
+        Nominal coverage.
     baseline : str
-        The estimator that widths are relative to.
+        Estimator to which widths are relative.
 
     Attributes
     ----------
@@ -52,8 +52,9 @@ class CoverageDisplay(_study.StudyDisplay):
 
     Notes
     -----
-    Figure 4 of [1]_. Empirical Bayes intervals promise coverage on average over groups. Over
-    parts of the groups (``summary(by="truth")``) it may fall below the nominal level.
+    The display follows Figure 4 of [1]_. Empirical Bayes intervals guarantee coverage on average
+    over groups. For parts of the groups (``summary(by="truth")``) it may be below the nominal
+    level.
 
     References
     ----------
@@ -82,14 +83,14 @@ class CoverageDisplay(_study.StudyDisplay):
     def from_summary(
         cls, table: pd.DataFrame, *, baseline: str = "direct", confidence_level: Level = 0.95
     ) -> Self:
-        """Compute what is drawn from a summary.
+        """Create the display from the summary of a study.
 
         Parameters
         ----------
         table : DataFrame
-            What ``RepeatedSamplingStudy.summary`` or ``summarize_studies`` returned.
+            Result of ``RepeatedSamplingStudy.summary`` or ``summarize_studies``.
         baseline : str, default="direct"
-            The estimator that the summary is relative to.
+            Estimator to which the summary is relative.
         confidence_level : float, default=0.95
             Nominal level of the study.
 
@@ -100,25 +101,25 @@ class CoverageDisplay(_study.StudyDisplay):
         Raises
         ------
         ValueError
-            If the table lacks a column, its widths are relative to another estimator, or no
+            If the table lacks a column, if its widths are relative to another estimator, or if no
             estimator has intervals.
         TypeError
-            If it is no frame.
+            If `table` is not a DataFrame.
         """
         table = _study.checked_table(table, ["guarantee", "coverage", "width_ratio", "failed"])
         _study.check_baseline(table, "width_ratio", baseline)
         points = table[["coverage", "width_ratio"]].astype(float)
         covered = points["coverage"].notna().groupby("estimator", sort=False).any()
         if not covered.any():
-            raise ValueError("No estimator of the table has intervals, so nothing can cover.")
+            raise ValueError("No estimator of the table has intervals. Include one that has.")
         bare = list(covered.index[~covered])
         notes = [f"{name}: no intervals" for name in bare] + _study.failure_notes(table)
         points = points.drop(index=bare, level="estimator")
         for column, what in (("coverage", "coverage"), ("width_ratio", "relative width")):
             notes += _study.gap_notes(np.isfinite(points[column]), what)
-        promise = table["guarantee"].dropna().groupby("estimator", sort=False).first()
+        guarantee = table["guarantee"].dropna().groupby("estimator", sort=False).first()
         legend = {
-            name: f"{name} ({_rows.in_words(promise[name])})"
+            name: f"{name} ({_rows.in_words(guarantee[name])})"
             for name in points.index.unique("estimator")
         }
         return cls(
@@ -131,37 +132,37 @@ class CoverageDisplay(_study.StudyDisplay):
         )
 
     def plot(self, ax: ArrayLike | None = None) -> Self:
-        """Draw coverage on the left and width on the right, rows in common.
+        """Draw coverage on the left and width on the right, with common rows.
 
         Parameters
         ----------
         ax : array-like of two matplotlib Axes, default=None
-            Axes to draw on, as for the other displays; a new figure by default.
+            Axes to draw on. By default a new figure is created.
 
         Returns
         -------
         self : CoverageDisplay
-            With `ax_` and `figure_` set.
+            The display, with `ax_` and `figure_` set.
 
         Raises
         ------
         ValueError
-            If `ax` is not two.
+            If `ax` does not have two axes.
         ImportError
             If matplotlib is not installed.
         """
         panels = [None, None] if ax is None else list(np.ravel(ax))
         if len(panels) != 2:
             raise ValueError(
-                f"ax must be two, one for coverage and one for width, got {len(panels)}. "
-                "plt.subplots(1, 2) makes them."
+                f"ax must contain two axes, for coverage and width, got {len(panels)}. Use "
+                "plt.subplots(1, 2)."
             )
         self.ax_ = self._fitting(panels)._drawn(panels)
         self.figure_ = self.ax_[0].figure
         return self
 
     def _drawn(self, panels):
-        """Both axes with everything on them."""
+        """Draw everything, and return both axes."""
         names = self._names()
         left, right = self._new_axes() if panels[0] is None else panels
         _style.dress_rows(left, names, self._limits(), "coverage")
@@ -172,17 +173,17 @@ class CoverageDisplay(_study.StudyDisplay):
         right.xaxis.label.set_parse_math(False)
         right.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
         self._draw_marks(right, "width_ratio")
-        notes = [f"line on the left: the nominal {100 * self.confidence_level:g}%", *self.notes]
+        notes = [f"line on the left: nominal {100 * self.confidence_level:g}%", *self.notes]
         _style.draw_heading(left, handles, self._texts(), notes, may_run_on=True)
         return np.array([left, right])
 
     def _limits(self):
-        """Ends of the axis of coverage."""
+        """Limits of the axis of coverage."""
         low = np.nanmin(np.append(self.points["coverage"], self.confidence_level - 0.1))
         return max(low - 0.03, -0.02), 1.012
 
     def _new_axes(self):
-        """Two axes of a new figure that fits the rows and the words."""
+        """Two axes of a new figure that fits the rows and the text."""
         ax = super()._new_axes()
         figure = ax.figure
         figure.set_figwidth(figure.get_figwidth() + 2.6)

@@ -1,4 +1,4 @@
-"""Differences between models, with the level that allows for how many there are."""
+"""Differences between models, with intervals corrected for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ _MISSING = ("no estimate", "no interval")
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class DifferenceDisplay(Display):
-    """Pairwise differences with intervals, and which intervals exclude 0.
+    """Differences between models with intervals, and whether the intervals exclude 0.
 
-    Make it with :meth:`from_estimate`.
+    Create it with :meth:`from_estimate`.
 
-    When not to use it: for all pairs of many models. Rank confidence sets say the same in one
-    row per model.
+    When not to use it: for all pairs of many models. Rank confidence sets have the same information
+    in one row per model.
 
     Parameters
     ----------
     legend : dict of str to str
-        ``clear`` and ``open`` in words, with their counts over all pairs.
+        Texts for ``clear`` (interval excludes 0) and ``open`` (interval includes 0), with counts
+        over all pairs.
     notes : list of str
-        Confidence level and correction, pairs left out or missing.
+        Confidence level and correction, and notes on pairs that are not drawn or missing.
     rows : DataFrame with n_rows rows
-        Value, low and high (score units) and clear (whether the interval excludes 0), from top
-        to bottom.
+        Value, low and high (score units) and clear (whether the interval excludes 0), from top to
+        bottom.
     remarks : list of str of length n_rows
-        What is missing in each row; mostly empty.
+        Missing values in each row. Most remarks are empty.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class DifferenceDisplay(Display):
 
     See Also
     --------
-    RankDisplay : How probable each rank of each model is.
+    RankDisplay : Probability of each rank of each model.
 
     Examples
     --------
@@ -57,12 +58,12 @@ class DifferenceDisplay(Display):
     >>> from skbench.plot import DifferenceDisplay
     >>> pairs = pd.MultiIndex.from_tuples([("ada", "bob"), ("ada", "cyd")])
     >>> e = Estimate([0.02, 0.1], [-0.01, 0.06], [0.05, 0.14], [0.01, 0.02], 0.975, pairs,
-    ...              "bootstrap differences, Bonferroni: all 2 hold with 95%", "model")
+    ...              "bootstrap differences, Bonferroni: 95% for all 2 together", "model")
     >>> display = DifferenceDisplay.from_estimate(e)
     >>> display.rows["clear"].tolist()
     [False, True]
-    >>> display.notes
-    ['bootstrap differences, Bonferroni: all 2 hold with 95% (97.5%, if the model holds)']
+    >>> display.legend["clear"]
+    'interval excludes 0: 1 of 2'
     """
 
     rows: pd.DataFrame
@@ -74,15 +75,15 @@ class DifferenceDisplay(Display):
 
     @classmethod
     def from_estimate(cls, estimate: Estimate, *, max_rows: Count = 40) -> Self:
-        """Compute what is drawn from estimates of differences.
+        """Create the display from estimates of differences.
 
         Parameters
         ----------
         estimate : Estimate
-            Differences, such as ``differences`` returns. Labels (a, b) are drawn as "a − b".
+            Differences, as returned by ``differences``. Labels (a, b) are drawn as "a − b".
         max_rows : int, default=40
-            Most rows to draw. Of more pairs those closest to a tie (in standard errors) are
-            drawn, and a note says so.
+            Maximum number of rows. If there are more pairs, those closest to 0 (in standard errors)
+            are drawn and a note reports it.
 
         Returns
         -------
@@ -91,18 +92,16 @@ class DifferenceDisplay(Display):
         Raises
         ------
         ValueError
-            If there is nothing to draw, a pair occurs twice or `max_rows` is below 1.
+            If there is no pair, if a pair occurs twice, or if `max_rows` is below 1.
         TypeError
-            If something other than an Estimate is passed.
+            If `estimate` is not an Estimate.
         """
         index = _rows.common_labels({"differences": estimate})
         table = _rows.intervals(estimate)
         table["clear"] = (table["low"] > 0) | (table["high"] < 0)
-        order = _closest_to_tie(estimate, max_rows)
+        order = _closest_to_zero(estimate, max_rows)
         notes = [_rows.interval_name(estimate.method, estimate)]
-        notes += _rows.selection_note(
-            len(order), len(index), len(index), "those closest to a tie", "pairs"
-        )
+        notes += _rows.selection_note(len(order), len(index), len(index), "closest to 0", "pairs")
         lacks = [_rows.lacks_value(estimate), _rows.lacks_interval(estimate)]
         for what, which in zip(_MISSING, lacks, strict=True):
             notes += [f"{what} for {which.sum()} of {len(index)} pairs"] if which.any() else []
@@ -122,14 +121,14 @@ class DifferenceDisplay(Display):
         return [" − ".join(map(_rows.in_one_line, pair)) for pair in labels]
 
     def _limits(self):
-        """Ends of the axis: the padded data, and always 0."""
+        """Limits of the axis: the padded data, always including 0."""
         values = np.append(self.rows[["value", "low", "high"]].to_numpy().ravel(), 0.0)
         values = values[np.isfinite(values)]
         padding = 0.05 * (values.max() - values.min()) or 0.05
         return values.min() - padding, values.max() + padding
 
     def _draw_rows(self, ax):
-        """Draw 0, markers and intervals; returns the legend handles."""
+        """Draw the line at 0, markers and intervals; return the legend handles."""
         _style.draw_bands(ax, len(self.rows))
         ax.axvline(0, color=_style.INK, linewidth=0.9, zorder=2)
         clear = self.rows["clear"].to_numpy()
@@ -140,28 +139,28 @@ class DifferenceDisplay(Display):
         return [handles[key] for key in self.legend]
 
 
-def _closest_to_tie(estimate, max_rows):
-    """Positions of the pairs to draw, in the order given."""
+def _closest_to_zero(estimate, max_rows):
+    """Positions of the pairs to draw, in the given order."""
     if len(estimate) <= max_rows:
         return np.arange(len(estimate))
-    with np.errstate(divide="ignore", invalid="ignore"):  # without spread: infinite
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinite if the standard error is 0
         distance = np.abs(estimate.value / estimate.standard_error)
-    distance[estimate.value == 0] = 0  # a tie, whatever the spread
+    distance[estimate.value == 0] = 0  # also if the standard error is 0
     return np.sort(np.argsort(distance, kind="stable")[:max_rows])
 
 
 def _verdict(clear, known):
-    """Legend entries with the number of pairs that each is about."""
+    """Legend entries with the numbers of pairs."""
     n, n_open = len(clear), np.sum(known & ~clear)
     words = {
-        "clear": (clear.sum(), f"interval leaves out 0: {clear.sum()} of {n}"),
-        "open": (n_open, f"too close to call: {n_open} of {n}"),
+        "clear": (clear.sum(), f"interval excludes 0: {clear.sum()} of {n}"),
+        "open": (n_open, f"interval includes 0: {n_open} of {n}"),
     }
     return {key: text for key, (count, text) in words.items() if count} or {"open": "no interval"}
 
 
 def _draw_pairs(ax, rows, chosen, color, face):
-    """Draw markers and whiskers of some rows; returns the legend handle."""
+    """Draw markers and intervals of some rows; return the legend handle."""
     y = np.flatnonzero(chosen)
     _style.draw_intervals(ax, y, rows[chosen], color=color, linewidth=1.5, zorder=3)
     look = {

@@ -1,4 +1,4 @@
-"""What every display is: numbers first, drawn on request."""
+"""Base class of the displays: numbers are computed first, and drawn on request."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ _LEAST_ROW, _LEAST_EDGE, _LEAST_MARK = 0.16, 0.06, 0.055  # inches
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class Display:
-    """A picture with rows: each kind says what their names, limits and marks are."""
+    """Base class of plots with rows; subclasses define names, limits and marks of the rows."""
 
     legend: Mapping[str, str]
     notes: Sequence[str]
     ax_: Axes = field(init=False)
     figure_: Figure = field(init=False)
 
-    remarks = ()  # beside the rows
-    _by_row = ()  # attributes that hold something for each row
+    remarks = ()  # text beside the rows
+    _by_row = ()  # names of attributes with one entry per row
     _xlabel = "score"
-    _row_inches = 0.23, 0.0  # in a new figure: a row, and more for each mark in it
-    _n_other_lines = 1  # around the axes, besides legend and notes
+    _row_inches = 0.23, 0.0  # height of a row in a new figure, and the addition for each mark
+    _n_other_lines = 1  # lines around the axes, besides legend and notes
 
     def plot(self, ax: Axes | None = None, *, xlabel: str | None = None) -> Self:
-        """Draw the rows.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. If they are too low for all rows, some are left out and a note
-            says so. By default a new figure is made that fits the rows and their names.
+            Axes to draw on. If they are not high enough for all rows, only some are drawn and a
+            note reports it. By default a new figure is created that fits the rows and their names.
         xlabel : str, default=None
-            Name of the axis. By default it says what is drawn, such as "score".
+            Label of the x axis. By default it names the quantity, such as "score".
 
         Returns
         -------
         self : Display
-            With `ax_` and `figure_` set.
+            The display, with `ax_` and `figure_` set.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class Display:
         return self
 
     def _drawn(self, ax, xlabel):
-        """The axes with everything on them."""
+        """Draw everything, and return the axes."""
         ax = self._new_axes() if ax is None else ax
         xlabel = self._xlabel if xlabel is None else xlabel
         _style.dress_rows(ax, self._names(), self._limits(), xlabel)
@@ -72,13 +72,13 @@ class Display:
         return ax
 
     def _new_axes(self):
-        """Axes of a new figure that fits the rows and the words."""
+        """Axes of a new figure that fits the rows and the text."""
         texts, (edge, per_mark) = [*self._texts(), *self.notes], self._row_inches
         row_height = edge + per_mark * self._n_marks()
         return _style.new_row_axes(self._names(), self.remarks, texts, row_height)
 
     def _n_marks(self):
-        """Marks in a row, one above the other."""
+        """Number of marks in a row, one above the other."""
         return len(self.legend) if self._row_inches[1] else 1
 
     def _texts(self):
@@ -86,18 +86,20 @@ class Display:
         return list(self.legend.values())
 
     def _fitting(self, axes):
-        """This display, or one with the evenly spaced rows that the caller's axes have room for."""
+        """This display, or one with evenly spaced rows if the user's axes are not high enough."""
         if axes[0] is None:
             return self
         n_rows = len(self._names())
         n_lines = len(self._texts()) + len(self.notes) + self._n_other_lines
-        # A name must be read, and marks must not touch.
+        # Names must be legible, and marks must not touch.
         row = max(_LEAST_ROW, _LEAST_EDGE + _LEAST_MARK * self._n_marks())
         n_fit = max(1, int(_style.height_of(axes, n_lines) / row))
         if n_fit >= n_rows:
             return self
         part = self._part(np.linspace(0, n_rows - 1, n_fit).round().astype(int))
-        note = f"{n_fit} of {n_rows} rows drawn, evenly spaced: these axes have no height for more"
+        note = (
+            f"{n_fit} of {n_rows} rows drawn, evenly spaced, because the axes are not high enough"
+        )
         part.notes = [*self.notes, note]
         return part
 
@@ -110,7 +112,7 @@ class Display:
 
 
 def _taken(values, rows):
-    """What belongs to some rows, of all tables if there are several."""
+    """Entries of some rows, for every table if there are several."""
     if values is None:
         return None
     if isinstance(values, Mapping):

@@ -1,4 +1,4 @@
-"""Estimates of several methods side by side, one row per group."""
+"""Forest plot: estimates of several methods side by side, one row per group."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _MARKERS = ("o", "s", "D", "^", "v")
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestDisplay(Display):
-    """Forest plot: a marker and an interval per group and method.
+    """Forest plot: a marker and an interval for each group and method.
 
-    Make it with :meth:`from_estimates`.
+    Create it with :meth:`from_estimates`.
 
-    When not to use it: to tell whether two groups differ. Two 95% intervals may overlap although
-    the groups clearly differ; `compare_models` gives the interval of the difference.
+    When not to use it: to decide whether two groups differ. Two 95% intervals may overlap although
+    the groups differ significantly. `compare_models` returns the interval of the difference.
 
     Parameters
     ----------
     legend : dict of str to str
-        Name, confidence level and guarantee of each method.
+        Name of each method, with the confidence level and guarantee of its intervals.
     notes : list of str
-        Groups left out, estimates missing.
+        Notes on groups that are not drawn and on missing estimates.
     rows : dict of str to DataFrame of shape (n_rows, 3)
         Value, low and high of each method (score units), indexed by label, from top to bottom.
     truth : ndarray of shape (n_rows,) or None
-        True performance where known, nan elsewhere.
+        True performance; nan if unknown.
     remarks : list of str of length n_rows
-        What is missing in each row, and which groups are outlying; mostly empty.
+        Missing values and outlying groups. Most remarks are empty.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ForestDisplay(Display):
 
     See Also
     --------
-    ShrinkageDisplay : What a shrinkage estimator did to each direct estimate.
+    ShrinkageDisplay : Arrows from direct to shrunken estimates.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class ForestDisplay(Display):
     ...               0.95, topics, "EB", "average over groups")
     >>> display = ForestDisplay.from_estimates({"direct": direct, "EB": eb}, sort_by="EB")
     >>> display.legend["EB"]
-    'EB (95%, average over groups)'
+    'EB (95% interval, average over groups)'
     >>> display.rows["EB"]["value"].index.tolist()
     ['virology', 'anatomy', 'law']
     """
@@ -88,22 +88,23 @@ class ForestDisplay(Display):
         max_rows: Count = 40,
         truth: ArrayLike | None = None,
     ) -> Self:
-        """Compute what is drawn from estimates of the same groups.
+        """Create the display from estimates of the same groups.
 
         Parameters
         ----------
         estimates : dict of str to Estimate
-            Estimates by name, all with the same labels in the same order. The first of several
-            is drawn muted, as the one to compare with.
+            Estimates by name, all with the same labels in the same order. If there are several, the
+            first is drawn in gray as the reference.
         labels : array-like of labels, default=None
-            Groups to draw, in this order; all of them by default.
+            Groups to draw, in this order. By default all groups are drawn.
         sort_by : str, default=None
-            Name of the estimate to sort by, highest on top. By default groups keep their order.
+            Name of the estimate to sort by, highest value first. By default groups keep their
+            order.
         max_rows : int, default=40
-            Most rows to draw. Of more groups so many are drawn, evenly spaced in the order of
-            the rows, and a note says so.
+            Maximum number of rows. If there are more groups, evenly spaced ones are drawn and a
+            note reports it.
         truth : Series indexed by label, or array-like of shape (n_groups,), default=None
-            True performance, in score units; a label that a Series lacks has no truth.
+            True performance in score units. A Series may lack some labels.
 
         Returns
         -------
@@ -112,15 +113,15 @@ class ForestDisplay(Display):
         Raises
         ------
         ValueError
-            If the estimates differ in a label, or another argument does not fit them.
+            If the estimates have different labels, or another argument does not match them.
         TypeError
-            If something other than a dict of Estimates is passed.
+            If `estimates` is not a dict of Estimates.
         """
         index = _rows.common_labels(estimates)
         if sort_by is not None:
             check_option("sort_by", sort_by, estimates)
         asked = _rows.positions(index, labels)
-        order, rule = asked, "evenly spaced in the order given"
+        order, rule = asked, "evenly spaced in the given order"
         if sort_by is not None:
             order = asked[_rows.best_first(estimates[sort_by].value[asked])]
             rule = f"evenly spaced from the highest {sort_by} to the lowest"
@@ -144,20 +145,20 @@ class ForestDisplay(Display):
         )
 
     def _names(self):
-        """Labels of the groups."""
+        """Names of the rows."""
         return _rows.row_names(next(iter(self.rows.values())).index)
 
     def _texts(self):
         """Lines of the legend."""
-        return super()._texts() + ([] if self.truth is None else ["truth"])
+        return super()._texts() + ([] if self.truth is None else ["true value"])
 
     def _limits(self):
-        """Ends of the axis."""
+        """Limits of the axis."""
         values = np.concatenate([frame.to_numpy().ravel() for frame in self.rows.values()])
         return _style.x_limits(values if self.truth is None else np.append(values, self.truth))
 
     def _draw_rows(self, ax):
-        """Draw markers and intervals; returns the legend handles."""
+        """Draw markers and intervals; return the legend handles."""
         _style.draw_bands(ax, len(self.remarks))
         n_methods = len(self.rows)
         offsets = min(0.26, 0.75 / n_methods) * (np.arange(n_methods) - (n_methods - 1) / 2)
@@ -171,32 +172,32 @@ class ForestDisplay(Display):
 
 
 def _remarks(estimates, order):
-    """For each row whether it is unlike its peers, and the methods that lack something."""
+    """Remark of each row: whether the group is outlying, and the methods that lack something."""
     no_value = np.array([_rows.lacks_value(e)[order] for e in estimates.values()])
     no_interval = np.array([_rows.lacks_interval(e)[order] for e in estimates.values()])
     names = np.array([str(name) for name in estimates])
-    unlike = np.any([e.is_outlying[order] for e in estimates.values()], axis=0)
+    outlying = np.any([e.is_outlying[order] for e in estimates.values()], axis=0)
     return [
         _rows.joined(
             [
-                _rows.OUTLYING if odd else "",
+                _rows.OUTLYING if is_outlying else "",
                 _lacking("no estimate", names, a),
                 _lacking("no interval", names, b),
             ]
         )
-        for odd, a, b in zip(unlike, no_value.T, no_interval.T, strict=True)
+        for is_outlying, a, b in zip(outlying, no_value.T, no_interval.T, strict=True)
     ]
 
 
 def _lacking(what, names, lacks):
-    """What is missing, and in which methods unless in all."""
+    """What is missing, with the names of the methods unless all lack it."""
     if lacks.all() or not lacks.any():
         return what if lacks.all() else ""
     return f"{what}: {', '.join(names[lacks])}"
 
 
 def _draw_method(ax, frame, offset, color, marker):
-    """Draw markers and whiskers of one method; returns the legend handle."""
+    """Draw markers and intervals of one method; return the legend handle."""
     rows = np.arange(len(frame)) + offset
     _style.draw_intervals(ax, rows, frame, color=color, linewidth=1.4, zorder=3)
     look = {"color": color, "marker": marker, "markersize": 4.5, "markeredgewidth": 0}

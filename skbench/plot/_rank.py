@@ -1,4 +1,4 @@
-"""How probable each rank of each model is, as a heat map."""
+"""Heat map of the rank probabilities of models."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from skbench._types import Count, Labels, RankSets, checked
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
-_DARK = 0.8  # from here on white numbers are as easy to read as dark ones
+_DARK = 0.8  # probability from which numbers are white
 _CELL = 0.34  # inches per rank, enough for "100"
 _SMALLEST_CELL = 0.16
-_TICK, _MOST_TICKS = 0.3, 40  # inches that the number of a rank needs; on any width
+_TICK, _MOST_TICKS = 0.3, 40  # inches per tick label; maximum number of ticks
 
 
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankDisplay(Display):
-    """Heat map of rank probabilities: models down, ranks across.
+    """Heat map of rank probabilities, with models as rows and ranks as columns.
 
-    Make it with :meth:`from_probabilities`.
+    Create it with :meth:`from_probabilities`.
 
-    When not to use it: without confidence sets, to state which ranks a model may truly have.
-    Rank probabilities from a bootstrap are too narrow where models are close; pass `sets`.
+    When not to use it: without confidence sets, to report which ranks a model may have. Bootstrap
+    rank probabilities are too concentrated if models are close; pass `sets`.
 
     Parameters
     ----------
     legend : dict of str to str
-        `probability`, and `sets` where there are any, in words.
+        Texts for `probability` and, with confidence sets, for `sets`.
     notes : list of str
-        Models left out.
+        Note on models that are not drawn.
     probabilities : DataFrame of shape (n_rows, n_ranks)
-        Probability of each rank (columns) of the models drawn, from top to bottom, up to the
-        last rank that a row has.
+        Probability of each rank (columns) for the drawn models, from top to bottom. Ranks without
+        probability at the end are omitted.
     mean_rank : Series of length n_rows
-        Mean of each row's distribution.
+        Mean rank of each row.
     sets : DataFrame of shape (n_rows, 2) or None
-        Best and worst rank, low and high, of each row's confidence set.
+        Best rank (low) and worst rank (high) of each row's confidence set.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RankDisplay(Display):
 
     See Also
     --------
-    DifferenceDisplay : Which models differ, and by how much.
+    DifferenceDisplay : Differences between models.
 
     Examples
     --------
@@ -83,30 +83,31 @@ class RankDisplay(Display):
         labels: Labels | None = None,
         max_rows: Count = 40,
     ) -> Self:
-        """Compute what is drawn from rank probabilities.
+        """Create the display from rank probabilities.
 
         Parameters
         ----------
         probabilities : DataFrame of shape (n_models, n_models)
-            Probability of rank 1, 2, ... (columns) of each model (rows), as
-            ``rank_probabilities`` returns.
+            Probability of rank 1, 2, ... (columns) for each model (rows), as returned by
+            ``rank_probabilities``.
         sets : RankConfidenceSets, default=None
-            Confidence sets of the same models' ranks, drawn as frames.
+            Confidence sets for the ranks of the same models, drawn as frames.
         labels : array-like of labels, default=None
-            Models to draw; all of them by default.
+            Models to draw. By default all models are drawn.
         max_rows : int, default=40
-            Most rows to draw. Of more models the best are drawn, and a note says so.
+            Maximum number of rows. If there are more models, the best are drawn and a note reports
+            it.
 
         Returns
         -------
         RankDisplay
-            Rows in the order of their mean ranks, best on top.
+            Display with the best mean rank on top.
 
         Raises
         ------
         ValueError
-            If a row is no distribution, numbered columns are not the ranks in their order, or
-            another argument does not fit the models.
+            If a row is not a probability distribution, if numbered columns are not the ranks in
+            order, or if another argument does not match the models.
         """
         table = pd.DataFrame(probabilities)
         _check_distributions(table)
@@ -118,14 +119,13 @@ class RankDisplay(Display):
         drawn = table.iloc[order].set_axis(ranks, axis=1)
         frames = None if sets is None else _frames(sets, drawn.index)
         last = int(ranks[(drawn > 0).any().to_numpy()].max())
-        legend = {"probability": "probability of the rank, %"}
+        legend = {"probability": "probability of each rank (%)"}
         if sets is not None:
             last = max(last, int(frames["high"].max()))
-            scope = "all models at once" if sets.kind == "simultaneous" else "each model by itself"
-            level = f"{100 * sets.confidence_level:g}%"
-            legend["sets"] = f"ranks it may truly have ({level}, {scope})"
+            scope = "simultaneous" if sets.kind == "simultaneous" else "single models"
+            legend["sets"] = f"{100 * sets.confidence_level:g}% confidence set of ranks ({scope})"
         notes = _rows.selection_note(
-            len(order), len(asked), len(table), "the best mean ranks", "models"
+            len(order), len(asked), len(table), "best mean ranks", "models"
         )
         return cls(
             probabilities=drawn.loc[:, :last],
@@ -140,7 +140,7 @@ class RankDisplay(Display):
         return _rows.row_names(self.probabilities.index)
 
     def _limits(self):
-        """Ends of the axis."""
+        """Limits of the axis."""
         return 0.5, self.probabilities.shape[1] + 0.5
 
     def _new_axes(self):
@@ -152,7 +152,7 @@ class RankDisplay(Display):
         return ax
 
     def _draw_rows(self, ax):
-        """Draw the heat map and the frames; returns the legend handles."""
+        """Draw the heat map and the frames; return the legend handles."""
         n_rows, n_ranks = self.probabilities.shape
         ax.grid(visible=False)
         ax.set_ylim(n_rows - 0.5, -0.5)
@@ -165,7 +165,7 @@ class RankDisplay(Display):
         return [cells] if self.sets is None else [cells, _draw_frames(ax, self.sets)]
 
     def _draw_cells(self, ax, cell):
-        """Draw shaded cells, with numbers where they are wide enough; returns the legend handle."""
+        """Draw shaded cells, with numbers if they are wide enough; return the legend handle."""
         from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.patches import Patch
 
@@ -186,34 +186,34 @@ class RankDisplay(Display):
 
 
 def _width(ax):
-    """Inches of axes, once their names have taken what they need."""
+    """Width of the axes in inches, after the layout of their names."""
     ax.figure.canvas.figure.draw_without_rendering()
     return ax.get_window_extent().width / ax.figure.dpi
 
 
 def _check_distributions(table):
-    """Refuse rows that are no distributions."""
+    """Raise an error if a row is not a probability distribution."""
     values = table.to_numpy(dtype=float)
     if not values.size:
-        raise ValueError("There are no rank probabilities to draw.")
-    # Printed to 4 digits they still sum to 1 within 1e-2.
+        raise ValueError("The table of rank probabilities is empty.")
+    # Probabilities rounded to 4 digits sum to 1 within 1e-2.
     bad = (values < 0).any(axis=1) | ~(np.abs(values.sum(axis=1) - 1) < 1e-2)
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"The probabilities of {plain(table.index[row])!r} must be non-negative and sum "
-            f"to 1, but sum to {values[row].sum():g}. Pass what rank_probabilities returns."
+            f"The probabilities of {plain(table.index[row])!r} must be nonnegative and sum to 1, "
+            f"but sum to {values[row].sum():g}. Pass the result of rank_probabilities."
         )
 
 
 def _check_ranks(columns):
-    """Refuse ranks in another order, or with gaps: columns are read by position."""
+    """Raise an error unless the columns are consecutive ranks; they are read by position."""
     ranks = pd.to_numeric(columns, errors="coerce")
     if np.isnan(ranks).any() or (ranks[0] in (0, 1) and np.all(np.diff(ranks) == 1)):
         return
     raise ValueError(
-        f"The columns must be the ranks 1, 2, ... in this order and without gaps, but are "
-        f"{', '.join(map(str, columns))}. Pass what rank_probabilities returns."
+        "The columns must be the ranks 1, 2, ... in order and without gaps, but are "
+        f"{', '.join(map(str, columns))}. Pass the result of rank_probabilities."
     )
 
 
@@ -221,12 +221,15 @@ def _frames(sets, labels):
     """First and last rank of the confidence sets of some models."""
     where = sets.labels.get_indexer(labels)
     if (where < 0).any():
-        raise ValueError(f"sets have no model {plain(labels[int(np.argmax(where < 0))])!r}.")
+        raise ValueError(
+            f"sets has no model {plain(labels[int(np.argmax(where < 0))])!r}. Pass confidence sets "
+            "of the same models."
+        )
     return pd.DataFrame({"low": sets.low[where], "high": sets.high[where]}, index=labels)
 
 
 def _draw_frames(ax, sets):
-    """Draw a frame around the confidence set of each row; returns the legend handle."""
+    """Draw a frame around the confidence set of each row; return the legend handle."""
     from matplotlib.patches import Patch, Rectangle
 
     look = {"facecolor": "none", "edgecolor": _style.VERMILLION, "linewidth": 1.3}

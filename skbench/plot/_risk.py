@@ -1,4 +1,4 @@
-"""How large the errors of estimators are, relative to the direct estimator."""
+"""Errors of estimators relative to the direct estimator."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from skbench._types import Level, checked
 from skbench.plot import _study, _style
 from skbench.stats.intervals.means import normal_interval
 
-_MOST_POWERS = 10  # of ten, on the axis
-_LEAST_RANGE = 1.5  # of the axis, so that equal estimators do not look far apart
+_MOST_POWERS = 10  # maximum number of powers of ten on the axis
+_LEAST_RANGE = 1.5  # minimum range of the axis, so that equal estimators do not look different
 
 
 @checked
@@ -21,24 +21,23 @@ _LEAST_RANGE = 1.5  # of the axis, so that equal estimators do not look far apar
 class RiskDisplay(_study.StudyDisplay):
     """Mean squared errors of a study, relative to the direct estimator.
 
-    Make it with :meth:`from_summary`.
+    Create it with :meth:`from_summary`.
 
-    When not to use it: to rank estimators whose whiskers overlap widely; let the study run
-    longer.
+    When not to use it: to rank estimators whose intervals overlap widely. Run more repetitions.
 
     Parameters
     ----------
     legend : dict of str to str
         Names of the estimators that are drawn.
     notes : list of str
-        How to read the ratios, and what is missing.
+        How to read the ratios, and notes on missing values.
     points : DataFrame
         Ratio, low and high, indexed by (row, estimator). Rows are the parts or data sets of the
-        summary; low and high are nan where there is no standard error.
+        summary. Low and high are nan without a standard error.
     names : list of str
         All estimators of the table, in its order.
     xlabel : str
-        Name of the axis.
+        Label of the axis.
 
     Attributes
     ----------
@@ -53,8 +52,8 @@ class RiskDisplay(_study.StudyDisplay):
 
     Notes
     -----
-    Figures 2, 3 and 7 of [1]_: over data sets with the table of ``summarize_studies``, over sizes
-    with ``study.summary(by="n")``.
+    The display follows Figures 2, 3 and 7 of [1]_: by data set with the table of
+    ``summarize_studies``, and by size with ``study.summary(by="n")``.
 
     References
     ----------
@@ -83,16 +82,16 @@ class RiskDisplay(_study.StudyDisplay):
         baseline: str = "direct",
         confidence_level: Level = 0.95,
     ) -> Self:
-        """Compute what is drawn from a summary.
+        """Create the display from the summary of a study.
 
         Parameters
         ----------
         table : DataFrame
-            What ``RepeatedSamplingStudy.summary`` or ``summarize_studies`` returned.
+            Result of ``RepeatedSamplingStudy.summary`` or ``summarize_studies``.
         baseline : str, default="direct"
-            The estimator that the summary is relative to; it is the line at 1.
+            Estimator to which the summary is relative, drawn as the line at 1.
         confidence_level : float, default=0.95
-            Level of the whiskers, over repetitions of the study.
+            Confidence level of the intervals, over repetitions of the study.
 
         Returns
         -------
@@ -101,27 +100,27 @@ class RiskDisplay(_study.StudyDisplay):
         Raises
         ------
         ValueError
-            If the table lacks the columns or the baseline, is relative to another estimator, or
-            holds nothing else.
+            If the table lacks columns or the baseline, if it is relative to another estimator, or
+            if it has no other estimator.
         TypeError
-            If it is no frame.
+            If `table` is not a DataFrame.
         """
         table = _study.checked_table(table, ["mse_ratio", "standard_error", "failed"])
         known = table.index.unique("estimator")
         if baseline not in known:
             raise ValueError(
-                f"There is no estimator {baseline!r}, only {', '.join(map(repr, known))}."
+                f"baseline={baseline!r}, but the table has {', '.join(map(repr, known))}."
             )
         shown = table.drop(index=baseline, level="estimator")
         if not len(shown):
-            raise ValueError(f"The table holds nothing to compare with {baseline!r}.")
+            raise ValueError(f"The table has no estimator to compare with {baseline!r}.")
         _study.check_baseline(table, "mse_ratio", baseline)
         points = shown[["mse_ratio"]].astype(float).set_axis(["ratio"], axis=1)
         error = shown["standard_error"].astype(float)
         points["low"], points["high"] = normal_interval(points["ratio"], error, confidence_level)
-        notes = [f"left of 1: better than {baseline}"]
+        notes = [f"below 1: better than {baseline}"]
         if points["low"].notna().any():
-            notes[0] += f"; whiskers: {100 * confidence_level:g}% over repetitions"
+            notes[0] += f"; lines: {100 * confidence_level:g}% interval over repetitions"
         drawn = np.isfinite(points["ratio"]) & (points["ratio"] > 0)
         notes += _study.gap_notes(drawn, "finite ratio above 0")
         return cls(
@@ -134,11 +133,11 @@ class RiskDisplay(_study.StudyDisplay):
 
     @property
     def _xlabel(self):
-        """Name of the axis."""
+        """Label of the axis."""
         return self.xlabel
 
     def _limits(self):
-        """Ends of the logarithmic axis: what is drawn and 1, at least a factor apart."""
+        """Limits of the logarithmic axis, which include 1 and have a minimum range."""
         drawn = np.append(self.points.to_numpy().ravel(), 1.0)
         drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
         low, high = drawn.min(), drawn.max()
@@ -146,7 +145,7 @@ class RiskDisplay(_study.StudyDisplay):
         return low / padding, high * padding
 
     def _draw_rows(self, ax):
-        """Draw 1 and the ratios on a logarithmic axis; returns the legend handles."""
+        """Draw the line at 1 and the ratios on a logarithmic axis; return the legend handles."""
         ax.set_xscale("log")
         ax.xaxis.label.set_parse_math(False)
         _dress_ratios(ax)
@@ -155,7 +154,7 @@ class RiskDisplay(_study.StudyDisplay):
 
 
 def _dress_ratios(ax):
-    """Plain numbers at 1, 2 and 5 times powers of ten, more or fewer as there is room."""
+    """Set plain numbers as ticks (1, 2 and 5 times powers of ten), depending on the range."""
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
     low, high = ax.get_xlim()

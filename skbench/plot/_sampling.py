@@ -1,4 +1,4 @@
-"""What repeated samples made of the estimates of a few groups."""
+"""Estimates of single groups over repeated samples."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from skbench.plot._display import Display
 _ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
 _NOT_LABELS = (*_ESTIMATES, "n", "low", "high", "guarantee")
 _COLORS = (_style.MUTED, *_style.COLORS[:4])
-_MARKERS = "oD^s"  # in turn, where there are more estimators than colors
+_MARKERS = "oD^s"  # in turn, if there are more estimators than colors
 _PALEST, _DOTS_AT_FULL_INK = 0.12, 12
 
 
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class SamplingDisplay(Display):
-    """Estimates of single groups over many samples, against the truth.
+    """Estimates of single groups over many samples, compared with the true values.
 
-    Make it with :meth:`from_results`.
+    Create it with :meth:`from_results`.
 
-    When not to use it: to judge an estimator by the few groups that are drawn. The summary of
-    the study is over all groups.
+    When not to use it: to judge an estimator by the few groups that are drawn. The summary of the
+    study includes all groups.
 
     Parameters
     ----------
     legend : dict of str to str
         Names of the estimators.
     notes : list of str
-        Number of samples, groups left out, samples missing.
+        Number of samples, and notes on groups that are not drawn and missing samples.
     estimates : dict of str to DataFrame of shape (n_rows, n_repetitions)
-        Estimates by name of the estimator, one row per group, indexed by label; nan where a
-        group got no items or the estimator failed.
+        Estimates by name of the estimator, with one row per group, indexed by label. They are nan
+        if a group got no items or the estimator failed.
     truth : ndarray of shape (n_rows,)
-        Truth of each row.
+        True value of each row.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class SamplingDisplay(Display):
 
     Notes
     -----
-    Figure 6 of [1]_. Dots are single samples, the long tick is the truth, the short one the mean
-    over samples. The distance between the ticks is the bias, the scatter of the dots the
-    variance.
+    The display follows Figure 6 of [1]_. Each dot is a sample, the long tick is the true value, and
+    the short tick is the mean over samples. The distance between the ticks is the bias, and the
+    variation of the dots is the variance.
 
     References
     ----------
@@ -92,19 +92,20 @@ class SamplingDisplay(Display):
         labels: Labels | None = None,
         max_rows: Count = 10,
     ) -> Self:
-        """Compute what is drawn from the results of a study.
+        """Create the display from the results of a study.
 
         Parameters
         ----------
         results : DataFrame
             ``RepeatedSamplingStudy.results_``.
         estimators : list of str, default=None
-            Estimators to draw; all of them by default.
+            Estimators to draw. By default all estimators are drawn.
         labels : array-like of labels, default=None
-            Groups to draw; all of them by default. A label of several columns is a tuple.
+            Groups to draw, as tuples if there are several label columns. By default all groups are
+            drawn.
         max_rows : int, default=10
-            Most rows to draw. Of more groups so many are drawn, evenly spaced in the order of
-            their truth, and a note says so.
+            Maximum number of rows. If there are more groups, evenly spaced ones in the order of
+            their true values are drawn and a note reports it.
 
         Returns
         -------
@@ -113,16 +114,16 @@ class SamplingDisplay(Display):
         Raises
         ------
         ValueError
-            If a column, estimator or label is missing, there is nothing to draw, or a group has
+            If a column, estimator or label is missing, if there is no estimate, or if a group has
             two estimates in one repetition.
         TypeError
-            If the results are no frame.
+            If `results` is not a DataFrame.
         """
         by = _label_columns(results)
         known = list(pd.unique(results["estimator"]))
         names = known if estimators is None else list(estimators)
         if not names:
-            raise ValueError("There are no estimators to draw. Name one, or leave estimators out.")
+            raise ValueError("estimators is empty. Pass at least one, or omit estimators.")
         for name in names:
             check_option("estimators", name, known)
         rows = results.astype({name: object for name in by})
@@ -130,7 +131,7 @@ class SamplingDisplay(Display):
         asked = np.sort(_rows.positions(truth.index, labels))
         shown = asked[np.unique(np.linspace(0, len(asked) - 1, max_rows).round().astype(int))]
         notes = _rows.selection_note(
-            len(shown), len(asked), len(truth), "evenly spaced in the order of the truth"
+            len(shown), len(asked), len(truth), "evenly spaced by true value"
         )
         notes += _sample_notes(results, estimators)
         truth = truth.iloc[shown]
@@ -148,20 +149,20 @@ class SamplingDisplay(Display):
         )
 
     def _names(self):
-        """Labels of the groups."""
+        """Names of the rows."""
         return _rows.row_names(next(iter(self.estimates.values())).index)
 
     def _texts(self):
         """Lines of the legend."""
-        return [*super()._texts(), "truth"]
+        return [*super()._texts(), "true value"]
 
     def _limits(self):
-        """Ends of the axis."""
+        """Limits of the axis."""
         drawn = [table.to_numpy().ravel() for table in self.estimates.values()]
         return _style.x_limits(np.concatenate([*drawn, self.truth]))
 
     def _draw_rows(self, ax):
-        """Draw dots, means and truth; returns the legend handles."""
+        """Draw dots, means and true values; return the legend handles."""
         n_lanes = len(self.estimates)
         lanes = (np.arange(n_lanes) - (n_lanes - 1) / 2) * 0.8 / n_lanes
         handles = [
@@ -172,15 +173,14 @@ class SamplingDisplay(Display):
 
 
 def _label_columns(results):
-    """Names of the columns that tell groups apart, after checking the table."""
+    """Columns that identify groups, after checking the table."""
     if not isinstance(results, pd.DataFrame):
         raise TypeError(
-            f"The results are of type {type(results).__name__}. Pass results_ of a study that has "
-            "run."
+            f"results is of type {type(results).__name__}. Pass the results_ of a finished study."
         )
     require_columns(results.columns, _ESTIMATES, what="The table of results")
     if not len(results):
-        raise ValueError("The table of results has no rows, so there is nothing to draw.")
+        raise ValueError("The table of results has no rows.")
     by = [name for name in results.columns if name not in _NOT_LABELS]
     twice = results.duplicated(["repetition", "estimator", *by])
     if twice.any():
@@ -193,27 +193,27 @@ def _label_columns(results):
 
 
 def _sample_notes(results, estimators):
-    """How many samples there are, and which estimators (all if None) lack some of them."""
+    """Number of samples, and the estimators (all if None) that lack some of them."""
     n_samples = results["repetition"].nunique()
-    # Of an estimator that always failed only the category is left.
+    # An estimator that always failed remains as a category without rows.
     counts = results.groupby("estimator", observed=False, sort=False)["repetition"].nunique()
     counts = counts if estimators is None else counts[list(estimators)]
     few = counts[counts < n_samples]
     return [
-        f"{n_samples} sample{'s' * (n_samples > 1)}, a dot each",
+        f"{n_samples} sample{'s' * (n_samples > 1)}, one dot each",
         *(f"{name}: only {count} of the samples" for name, count in few[few > 0].items()),
         *(f"{name}: no samples, not drawn" for name in few.index[few == 0]),
     ]
 
 
 def _look(place):
-    """Color and shape of the dots of an estimator."""
+    """Color and marker of an estimator."""
     turn, color = divmod(place, len(_COLORS))
     return {"color": _COLORS[color], "marker": _MARKERS[turn % len(_MARKERS)]}
 
 
 def _draw_lane(ax, table, lane, look, half_height):
-    """Draw dots of one estimator and ticks at their means; returns the legend handle."""
+    """Draw dots of one estimator and ticks at their means; return the legend handle."""
     at = np.arange(len(table)) + lane
     y = np.repeat(at, table.shape[1])
     alpha = float(np.clip(_DOTS_AT_FULL_INK / table.shape[1], _PALEST, 1))

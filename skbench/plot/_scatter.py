@@ -1,4 +1,4 @@
-"""Points in two directions of uncertainty, such as scores against costs."""
+"""Scatter plot with intervals in two directions, such as scores and costs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "osD^v"
-_FAR = 10  # ratio of the largest to the least value from which on the axis is logarithmic
-# Where a name may stand beside its point, in points: shift, then alignment.
+_FAR = 10  # ratio of the largest to the smallest value from which the axis is logarithmic
+# Positions of a name beside its point: shift in points, then alignment.
 _PLACES = [((7, 4), "left", "bottom"), ((7, -4), "left", "top")]
 _PLACES += [((-7, 4), "right", "bottom"), ((-7, -4), "right", "top")]
 
@@ -28,26 +28,26 @@ _PLACES += [((-7, 4), "right", "bottom"), ((-7, -4), "right", "top")]
 class ScatterDisplay(Display):
     """Points with an interval in each direction, their names, and a step line.
 
-    Make it with :meth:`from_tradeoff` or :meth:`from_item_audit`.
+    Create it with :meth:`from_tradeoff` or :meth:`from_item_audit`.
 
-    When not to use it: to tell whether one model beats another in both directions. Crosses may
-    overlap although `tradeoff` is sure of it, since models are paired by the items they share.
+    When not to use it: to decide whether one model dominates another. Intervals may overlap
+    although `tradeoff` finds dominance, because `tradeoff` compares models on shared items.
 
     Parameters
     ----------
     legend : dict of str to str
-        Each kind of point in words, the muted one first, and "line" where there is one.
+        Text for each kind of point, the gray one first, and for "line" if there is one.
     notes : list of str
-        What the intervals promise, and points that are not drawn.
+        Meaning of the intervals, and points that are not drawn.
     points : DataFrame of shape (n_points, 8)
-        x, x_low, x_high, y, y_low, y_high, the kind of each point, and its name as it is written
-        beside it if there is room, empty for none; indexed by label. Ends may be nan.
+        x, x_low, x_high, y, y_low, y_high, the kind and the name of each point, indexed by label.
+        The name is written beside the point if there is room. Limits may be nan.
     line : DataFrame of shape (n_corners, 2) or None
-        Corners x and y of a step line, from left to right; it goes on to the right edge.
+        Corners x and y of a step line from left to right. The line extends to the right edge.
     xlabel, ylabel : str
-        Names of the axes.
+        Labels of the axes.
     linear : bool, default=False
-        Whether axes are linear, however far apart the values are.
+        Whether axes are always linear. Otherwise axes with a large range are logarithmic.
 
     Attributes
     ----------
@@ -81,18 +81,18 @@ class ScatterDisplay(Display):
 
     @classmethod
     def from_tradeoff(cls, tradeoff: Any) -> Self:
-        """Compute what is drawn from scores and costs.
+        """Create the display from scores and costs.
 
         Parameters
         ----------
         tradeoff : Tradeoff
-            What `tradeoff` returned.
+            Result of `tradeoff`.
 
         Returns
         -------
         ScatterDisplay
-            Costs across, scores upward; the line joins the models that no other beats in both by
-            the estimates alone.
+            Costs on the x axis, scores on the y axis. The line connects the models on the frontier
+            of the estimates: no other model is better in both.
         """
         table, level = tradeoff.to_frame(), 100 * tradeoff.confidence_level
         names = [f"{axis}{end}" for axis in "xy" for end in ("", "_low", "_high")]
@@ -102,10 +102,10 @@ class ScatterDisplay(Display):
         points = points.assign(kind=kind, name=_rows.row_names(table.index))
         corners = points[table["on_observed_frontier"]].sort_values("x", kind="stable")
         lacks = points[["x", "y"]].isna().any(axis=1)
-        notes = [f"crosses: {level:g}%, score and cost of a model together"]
+        notes = [f"crosses: {level:g}% intervals, jointly for score and cost of a model"]
         if lacks.any():
-            notes.append(f"not drawn, cost unknown: {', '.join(points['name'][lacks])}")
-        legend = {"dominated": f"dominated ({level:g}%, all models at once)"}
+            notes.append(f"not drawn (cost unknown): {', '.join(points['name'][lacks])}")
+        legend = {"dominated": f"dominated ({level:g}% confidence, jointly for all models)"}
         legend["frontier"] = "may be on the frontier"
         return cls(
             points=points,
@@ -118,21 +118,21 @@ class ScatterDisplay(Display):
 
     @classmethod
     def from_item_audit(cls, audit: Any) -> Self:
-        """Compute what is drawn from difficulty and discrimination.
+        """Create the display from an item audit.
 
         Parameters
         ----------
         audit : ItemAudit
-            What `item_audit` returned.
+            Result of `item_audit`.
 
         Returns
         -------
         ScatterDisplay
-            Mean scores of items across, discrimination upward, with intervals of the items that
-            are flagged. Items without spread are not drawn.
+            Mean scores of items on the x axis, discrimination on the y axis, with intervals for
+            flagged items. Items with the same score from all models are not drawn.
         """
         table = audit.to_frame()
-        flagged = table["flagged"].str.split(" of ").str[0]  # without what it is a duplicate of
+        flagged = table["flagged"].str.split(" of ").str[0]  # "duplicate" without the other item
         kind = flagged.where(flagged != "", "item")
         is_flagged = table["flagged"] != ""
         points = pd.DataFrame({"x": table["difficulty"], "y": table["discrimination"]})
@@ -146,15 +146,15 @@ class ScatterDisplay(Display):
         notes = []
         if is_flagged.any():
             level = 100 * audit.reliability.confidence_level
-            notes.append(f"lines: {level:g}% intervals of the items that are flagged")
+            notes.append(f"lines: {level:g}% intervals of flagged items")
         if lacks:
-            notes.append(f"items without spread, not drawn: {lacks}")
+            notes.append(f"not drawn (same score for all models): {lacks} items")
         return cls(
             points=points,
             line=None,
             legend={name: text for name, text in legend.items() if name in set(points["kind"])},
             notes=notes,
-            xlabel="mean score (easy items are on the right)",
+            xlabel="mean score (easy items on the right)",
             ylabel="discrimination (item-rest correlation)",
             linear=True,
         )
@@ -167,14 +167,14 @@ class ScatterDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. A new figure by default.
+            Axes to draw on. By default a new figure is created.
         xlabel, ylabel : str, default=None
-            Names of the axes. By default they say what is drawn.
+            Labels of the axes. By default they name the quantities.
 
         Returns
         -------
         self : ScatterDisplay
-            With `ax_` and `figure_` set.
+            The display, with `ax_` and `figure_` set.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class ScatterDisplay(Display):
         return list(zip(kinds, cycle((_style.MUTED, *_style.COLORS)), cycle(_MARKERS)))
 
     def _draw_kind(self, ax, kind, color, marker):
-        """Draw the points of a kind and their intervals; returns the legend handle."""
+        """Draw the points of one kind and their intervals; return the legend handle."""
         mine = self.points[self.points["kind"] == kind]
         (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
         look = {"color": color, "linewidth": 1.2, "alpha": 0.8, "zorder": 3}
@@ -215,7 +215,7 @@ class ScatterDisplay(Display):
         return handle
 
     def _draw_line(self, ax):
-        """Draw the step line; returns the legend handle."""
+        """Draw the step line; return the legend handle."""
         x = np.append(self.line["x"], ax.get_xlim()[1])
         y = np.append(self.line["y"], self.line["y"].iloc[-1:])
         look = {"color": _style.INK, "linewidth": 1.1, "linestyle": "--"}
@@ -225,7 +225,7 @@ class ScatterDisplay(Display):
 
 
 def _limits(values, linear):
-    """Ends of an axis around points and finite intervals, and whether it is logarithmic."""
+    """Limits of an axis around points and finite intervals, and whether it is logarithmic."""
     points = values.to_numpy(dtype=float)
     seen = points[np.isfinite(points)]
     if not seen.size:
@@ -239,7 +239,7 @@ def _limits(values, linear):
 
 
 def _write_names(ax, points):
-    """Write names beside their points, on the first side where they run into nothing."""
+    """Write names beside their points, on the first side without overlap."""
     from matplotlib.patheffects import withStroke
 
     ax.figure.canvas.figure.draw_without_rendering()

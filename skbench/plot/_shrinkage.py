@@ -1,4 +1,4 @@
-"""What shrinkage did to each direct estimate, and whether the truth agrees."""
+"""Shrinkage plot: arrows from direct to shrunken estimates, compared with true values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
 _PALE = "#cfe1ef"
-# Color of an arrow, and whether its head is filled, so that it also reads in gray.
+# Color of an arrow, and whether its head is filled (to be legible in gray).
 _LOOKS = {
     "moved": (_style.BLUE, True),
     "toward": (_style.BLUE, True),
@@ -25,40 +25,40 @@ _LOOKS = {
     "unknown": (_style.MUTED, False),
 }
 _WORDS = {
-    "toward": "moved toward the truth",
-    "farther": "ended farther from it",
-    "same": "ended as far from it",
+    "toward": "closer to the true value",
+    "farther": "farther from the true value",
+    "same": "equally far from the true value",
 }
 _ROUNDING = 1e-12
-_CARET_LEFT, _CARET_RIGHT = 4, 5  # matplotlib's arrow heads whose tip lies on the point
+_CARET_LEFT, _CARET_RIGHT = 4, 5  # matplotlib's arrow heads with the tip on the point
 
 
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ShrinkageDisplay(Display):
-    """Arrows from direct to shrunk estimates, with the shrunk intervals.
+    """Arrows from direct to shrunken estimates, with the intervals of the latter.
 
-    Make it with :meth:`from_estimates`.
+    Create it with :meth:`from_estimates`.
 
-    When not to use it: as evidence that shrinkage helps, unless the truth is given. Of many
-    groups only those that moved most are drawn, and they are not typical.
+    When not to use it: as evidence that shrinkage helps, unless true values are known. If there are
+    many groups, only those with the largest shrinkage are drawn, and these are not typical.
 
     Parameters
     ----------
     legend : dict of str to str
-        In words: `direct`, `shrunk` (with level and guarantee) and, with a truth, `toward`,
-        `farther`, `same`, `unknown` (counts over all groups) and `truth`.
+        Texts for `direct` and `shrunk` (with level and guarantee). If true values are given, also
+        for `toward`, `farther`, `same`, `unknown` (with counts over all groups) and `truth`.
     notes : list of str
-        Groups left out, estimates missing.
+        Notes on groups that are not drawn and on missing estimates.
     moves : DataFrame with n_groups rows
-        All groups, largest move first, indexed by label: label (as drawn), direct, shrunk, low
-        and high (of the shrunk estimate), moved (shrunk - direct), outlying (True where
-        that is likelier than 0.9), truth, improved (True where the shrunk estimate is nearer to
-        the truth, NA where that is unknown), and n where it was given.
+        All groups, indexed by label, largest change first. Columns: label (as drawn), direct,
+        shrunk, low and high (of the shrunken estimate), moved (shrunk - direct), outlying (whether
+        the probability of being an outlier is above 0.9), truth, improved (whether the shrunken
+        estimate is closer to the true value, NA if unknown), and n if it was given.
     rows : DataFrame with n_rows rows
-        The part of `moves` that is drawn, from top to bottom.
+        The rows of `moves` that are drawn, from top to bottom.
     remarks : list of str of length n_rows
-        Size of each group, what it lacks, and whether it is outlying.
+        Size of each group, missing values, and whether it is outlying.
 
     Attributes
     ----------
@@ -73,7 +73,8 @@ class ShrinkageDisplay(Display):
 
     Notes
     -----
-    A move past the truth that ends farther from it than it began counts as farther.
+    A shrunken estimate on the other side of the true value, and farther from it than the direct
+    estimate, counts as farther.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class ShrinkageDisplay(Display):
     law      0.250      True
     anatomy -0.125     False
     >>> display.legend["toward"]
-    'moved toward the truth: 1 of 2'
+    'closer to the true value: 1 of 2'
     """
 
     moves: pd.DataFrame
@@ -112,20 +113,21 @@ class ShrinkageDisplay(Display):
         labels: Labels | None = None,
         max_rows: Count = 40,
     ) -> Self:
-        """Compute every move, and which of them are drawn.
+        """Create the display from direct and shrunken estimates.
 
         Parameters
         ----------
         direct, shrunk : Estimate
-            Estimates of the same groups in the same order; the legend uses their `method`.
+            Estimates of the same groups in the same order. The legend uses their `method`.
         truth : Series indexed by label, or array-like of shape (n_groups,), default=None
-            True performance, in score units; a label that a Series lacks has no truth.
+            True performance in score units. A Series may lack some labels.
         n : Series indexed by label, or array-like of shape (n_groups,), default=None
-            Number of items per group, printed beside the rows, or once if all are equal.
+            Number of items per group. It is printed beside the rows, or once if all are equal.
         labels : array-like of labels, default=None
-            Groups to draw; all of them by default.
+            Groups to draw. By default all groups are drawn.
         max_rows : int, default=40
-            Most rows to draw. Of more groups those that moved most are drawn, and a note says so.
+            Maximum number of rows. If there are more groups, those with the largest shrinkage are
+            drawn and a note reports it.
 
         Returns
         -------
@@ -134,20 +136,20 @@ class ShrinkageDisplay(Display):
         Raises
         ------
         ValueError
-            If the estimates differ in a label, or another argument does not fit them.
+            If the estimates have different labels, or another argument does not match them.
         TypeError
-            If something other than an Estimate is passed.
+            If `direct` or `shrunk` is not an Estimate.
         """
         index = _rows.common_labels({"direct": direct, "shrunk": shrunk})
         truth = None if truth is None else _rows.by_label(truth, index, "truth")
         n = None if n is None else _rows.by_label(n, index, "n")
         moves = _moves(direct, shrunk, truth, n)
-        # `moves` has the largest move first, so the first of those asked for moved most.
+        # `moves` is sorted, so the first requested rows have the largest changes.
         asked = np.sort(_rows.positions(moves.index, labels))
         shown = asked[:max_rows]
         shown = shown[_rows.best_first(moves["shrunk"].to_numpy()[shown])]
 
-        notes = _rows.selection_note(len(shown), len(asked), len(index), "those that moved most")
+        notes = _rows.selection_note(len(shown), len(asked), len(index), "largest changes")
         notes += _rows.gap_note(direct.method, "estimate", _rows.lacks_value(direct))
         notes += _rows.gap_note(shrunk.method, "estimate", _rows.lacks_value(shrunk))
         notes += _rows.gap_note(shrunk.method, "interval", _rows.lacks_interval(shrunk))
@@ -167,16 +169,16 @@ class ShrinkageDisplay(Display):
         return cls(moves=moves, rows=rows, legend=legend, remarks=remarks, notes=notes)
 
     def _names(self):
-        """Labels of the groups."""
+        """Names of the rows."""
         return self.rows["label"].tolist()
 
     def _limits(self):
-        """Ends of the axis."""
+        """Limits of the axis."""
         drawn = self.rows[["direct", "shrunk", "low", "high", "truth"]]
         return _style.x_limits(drawn.to_numpy().ravel())
 
     def _draw_rows(self, ax):
-        """Draw estimates, intervals and arrows; returns the legend handles."""
+        """Draw estimates, intervals and arrows; return the legend handles."""
         rows = self.rows
         ax.grid(axis="y", color=_style.GRID, linewidth=0.6)
         handles = _draw_estimates(ax, rows)
@@ -191,7 +193,7 @@ class ShrinkageDisplay(Display):
 
 
 def _moves(direct, shrunk, truth, n):
-    """One row per group, largest move first, nan last, ties as they came."""
+    """One row per group, largest change first, nan last."""
     frame = pd.DataFrame(
         {
             "label": _rows.row_names(direct.labels),
@@ -214,7 +216,7 @@ def _moves(direct, shrunk, truth, n):
 
 
 def _kinds(frame):
-    """For each row whether it ended nearer to the truth: a key of `_LOOKS`."""
+    """Key of `_LOOKS` for each row: whether it is now closer to the true value."""
     before = (frame["direct"] - frame["truth"]).abs().to_numpy()
     after = (frame["shrunk"] - frame["truth"]).abs().to_numpy()
     gain = before - after
@@ -226,19 +228,19 @@ def _kinds(frame):
 
 
 def _remarks(moves, show_sizes):
-    """For each group its size, what it lacks, and if it is unlike others; ndarray of str."""
+    """Remark of each group: size, missing values, and whether it is outlying; ndarray of str."""
     no_direct, no_shrunk = moves["direct"].isna(), moves["shrunk"].isna()
     no_interval = moves[["low", "high"]].isna().any(axis=1)
     lacking = np.select(
         [no_direct & no_shrunk, no_direct, no_shrunk, no_interval & ~no_interval.all()],
-        ["no estimate", "no direct estimate", "no shrunk estimate", "no interval"],
+        ["no estimate", "no direct estimate", "no shrunken estimate", "no interval"],
         default="",
     )
     sizes = [""] * len(moves)
     if show_sizes:
         sizes = ["" if np.isnan(n) else f"n = {_count(n)}" for n in moves["n"]]
-    odd = np.where(moves["outlying"], _rows.OUTLYING, "")
-    return np.array([_rows.joined(words) for words in zip(sizes, lacking, odd, strict=True)])
+    outlying = np.where(moves["outlying"], _rows.OUTLYING, "")
+    return np.array([_rows.joined(words) for words in zip(sizes, lacking, outlying, strict=True)])
 
 
 def _count(n):
@@ -247,7 +249,7 @@ def _count(n):
 
 
 def _verdict(moves):
-    """Legend entries that need the truth: how many moves went which way."""
+    """Legend entries that compare with the true values, with counts."""
     kinds = _kinds(moves)
     n_known = int(np.sum(kinds != "unknown"))
     words = {}
@@ -256,12 +258,12 @@ def _verdict(moves):
         if count or kind != "same":
             words[kind] = f"{phrase}: {count} of {n_known}"
     if n_known < len(moves):
-        words["unknown"] = f"not judged, truth or estimate missing: {len(moves) - n_known}"
-    return words | {"truth": "truth"}
+        words["unknown"] = f"true value or estimate missing: {len(moves) - n_known}"
+    return words | {"truth": "true value"}
 
 
 def _draw_estimates(ax, rows):
-    """Draw direct estimates and shrunk intervals; returns the legend handles."""
+    """Draw direct estimates and shrunken intervals; return the legend handles."""
     y = np.arange(len(rows))
     _style.draw_intervals(ax, y, rows, color=_PALE, linewidth=5, zorder=2)
     look = {
@@ -278,7 +280,7 @@ def _draw_estimates(ax, rows):
 
 
 def _draw_arrows(ax, rows, is_kind, color, is_filled):
-    """Draw arrows of one color, tips on the shrunk estimates; returns the legend handle."""
+    """Draw arrows of one color with tips at the shrunken estimates; return the legend handle."""
     y = np.arange(len(rows))
     direct, shrunk, moved = (rows[name].to_numpy() for name in ("direct", "shrunk", "moved"))
     look = {
@@ -289,7 +291,7 @@ def _draw_arrows(ax, rows, is_kind, color, is_filled):
     }
     ax.hlines(y[is_kind], direct[is_kind], shrunk[is_kind], color=color, linewidth=1.5, zorder=4)
     heads = {_CARET_LEFT: moved < 0, _CARET_RIGHT: moved > 0}
-    # Without a direct estimate, or without a move, there is no direction to point in.
+    # Without a direct estimate or a change there is no direction.
     heads["o"] = ~(heads[_CARET_LEFT] | heads[_CARET_RIGHT])
     for marker, points in heads.items():
         chosen = is_kind & points

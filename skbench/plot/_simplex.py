@@ -1,4 +1,4 @@
-"""Which model is best under which weighting of three categories, as a triangle."""
+"""Triangle of all weightings of three categories, colored by the best model."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _HEIGHT = np.sqrt(3) / 2
 # Corner of each category: top, bottom left, bottom right.
 _CORNERS = np.array([[0.5, _HEIGHT], [0.0, 0.0], [1.0, 0.0]])
 _PIXELS = 900
-_LARGEST_BLUR = 8.0  # pixels; coarse grids keep their cells
-_CORNER_WIDTH = 26  # characters, so that the two names at the bottom stay apart
-_CORNER_LINE = 0.05  # height of a line of a name, in sides of the triangle
+_LARGEST_BLUR = 8.0  # pixels; cells of coarse grids remain visible
+_CORNER_WIDTH = 26  # characters, so that the two names at the bottom do not overlap
+_CORNER_LINE = 0.05  # height of a line of a name, relative to the side of the triangle
 _TICKS = (0.25, 0.5, 0.75)
-_MORE_LINES = 4  # of the legend, besides the models
-_TRIANGLE = 0.7  # of the height that the other lines leave
-_TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
+_MORE_LINES = 4  # lines of the legend, besides the models
+_TRIANGLE = 0.7  # share of the remaining height for the triangle
+_TIE = {"color": _style.INK, "linewidth": 0.7}  # solid, because borders are drawn twice
 
 
 @checked
@@ -40,27 +40,27 @@ _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their bo
 class SimplexDisplay(Display):
     """Map of all weightings of three categories, colored by the best model.
 
-    Each corner gives all weight to one category, the middle equal weights to all three. Gray is
-    where the two best models are too close to tell. Make it with :meth:`from_simplex`.
+    Each corner gives all weight to one category, and the center equal weights to all three. In gray
+    regions the two best models are too close. Create it with :meth:`from_simplex`.
 
-    When not to use it: to choose the weights. They should be set before looking who wins.
+    When not to use it: to choose the weights. Choose them before you see which model wins.
 
     Parameters
     ----------
     legend : dict of str to str
-        The entries of ``fractions`` in words.
+        Texts for the entries of ``fractions``.
     notes : list of str
-        What is drawn, and the correlation between models where one is assumed.
+        What is drawn, and the correlation between models if one is assumed.
     weights : ndarray of shape (n_weightings, 3)
         Weights of the categories, evenly spaced.
     region : ndarray of int of shape (n_weightings,)
-        Position of the winner in ``fractions``; the last one where undecided.
+        Position of the winner in ``fractions``. Undecided weightings have the last position.
     leader : ndarray of int of shape (n_weightings,)
-        The model with the highest score, decided or not.
+        Model with the highest score, decided or not.
     categories : list of str of length 3
         Names of the corners: top, bottom left, bottom right.
     fractions : Series
-        Share of the weightings by winner, largest first, "undecided" last.
+        Share of the weightings by winner, largest first, with "undecided" last.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class SimplexDisplay(Display):
 
     See Also
     --------
-    RankDisplay : How probable each rank is under one weighting.
+    RankDisplay : Probability of each rank under one weighting.
 
     Examples
     --------
@@ -93,12 +93,12 @@ class SimplexDisplay(Display):
 
     @classmethod
     def from_simplex(cls, simplex: Any) -> Self:
-        """Compute what is drawn from a fitted WeightSimplex.
+        """Create the display from a fitted WeightSimplex.
 
         Parameters
         ----------
         simplex : WeightSimplex
-            After `fit` or `fit_draws`.
+            Fitted by `fit` or `fit_draws`.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class SimplexDisplay(Display):
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            Before `fit`.
+            If the simplex is not fitted.
         """
         winners = simplex.winners()
         fractions = simplex.fractions_
@@ -116,10 +116,10 @@ class SimplexDisplay(Display):
             name: f"{_rows.in_one_line(name)}: {_percent(share)}"
             for name, share in fractions.items()
         }
-        words[undecided] += f", the lead is within {simplex.z:.3g} standard errors"
-        notes = ["best model for each weighting, and its share of all weightings"]
+        words[undecided] += f" (lead of at most {simplex.z:.3g} standard errors)"
+        notes = ["best model for each weighting, with its share of all weightings"]
         if simplex.rho != 0:
-            notes.append(f"correlation between models taken to be {simplex.rho:g}")
+            notes.append(f"assumed correlation between models: {simplex.rho:g}")
         return cls(
             weights=simplex.weights_,
             region=fractions.index.get_indexer(winners),
@@ -136,13 +136,13 @@ class SimplexDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; the higher, the more models the legend names (at most 8). A new
-            figure by default.
+            Axes to draw on. By default a new figure is created. The legend of higher axes names
+            more models (at most 8).
 
         Returns
         -------
         self : SimplexDisplay
-            With `ax_` and `figure_` set.
+            The display, with `ax_` and `figure_` set.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class SimplexDisplay(Display):
         return self
 
     def _drawn(self, ax):
-        """The axes with everything on them."""
+        """Draw everything, and return the axes."""
         names = [*self.fractions.index]
         shown = names[:-1][: self._most_named(ax)]
         texts = [self.legend[name] for name in shown]
@@ -162,7 +162,7 @@ class SimplexDisplay(Display):
             rest = self.fractions.iloc[len(shown) : -1]
             several = "s" * (len(rest) > 1)
             texts.append(f"{len(rest)} other model{several}: {_percent(rest.sum())}")
-        texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
+        texts += [self.legend[names[-1]], "two best models have equal scores", "equal weights"]
         if ax is None:
             more = _corner_names(self.categories)[0].count("\n")
             n_lines = len(texts) + len(self.notes) + more
@@ -174,14 +174,14 @@ class SimplexDisplay(Display):
         return ax
 
     def _most_named(self, ax):
-        """Models that the legend has room for beside the triangle."""
+        """Number of models for which the legend has room."""
         if ax is None:
             return len(_PALETTE)
         free = _style.height_of([ax], len(self.notes) + _MORE_LINES) * (1 - _TRIANGLE)
         return int(np.clip(free / _style.INCHES_PER_LINE, 1, len(_PALETTE)))
 
     def _draw_regions(self, ax, colors):
-        """Color the region of each winner; returns the legend handles."""
+        """Color the region of each winner; return the legend handles."""
         from matplotlib.colors import to_rgba
         from matplotlib.patches import Patch, Polygon
 
@@ -198,7 +198,7 @@ class SimplexDisplay(Display):
         ax.add_patch(edge)
         image.set_clip_path(edge)
         leaders = np.unique(self.leader)
-        # The last border is the border of all others.
+        # The borders of the other models include the last border.
         for model in leaders[: len(leaders) - 1]:
             border = _smoothed(self.leader[nearest] == model, blur)
             look = {"colors": _TIE["color"], "linewidths": _TIE["linewidth"]}
@@ -208,12 +208,12 @@ class SimplexDisplay(Display):
 
 
 def _percent(share):
-    """A share in whole per cent, or two digits of what is less."""
+    """A share in whole percent, or with two digits below 1%."""
     return f"{100 * share:.0f}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"
 
 
 def _nearest_weighting(weights):
-    """For each pixel the nearest weighting, and whether it lies in the triangle; their distance."""
+    """Nearest weighting of each pixel, whether it is in the triangle, and the blur in pixels."""
     resolution = round(1 / weights[weights > 0].min())
     rows = round(_PIXELS * _HEIGHT)
     x, y = np.meshgrid((np.arange(_PIXELS) + 0.5) / _PIXELS, (np.arange(rows) + 0.5) / _PIXELS)
@@ -223,24 +223,24 @@ def _nearest_weighting(weights):
     inside = np.minimum(left, right) >= -1.5 / _PIXELS
     i = np.clip(np.rint(top * resolution), 0, resolution)
     j = np.clip(np.rint(left * resolution), 0, resolution - i)
-    # Weightings come with `i` slowest, and ``resolution - i + 1`` of each.
+    # `i` varies slowest, and each `i` has ``resolution - i + 1`` weightings.
     position = i * (resolution + 1) - i * (i - 1) / 2 + j
     return position.astype(int), inside, 1.2 * _PIXELS / resolution
 
 
 def _smoothed(mask, blur):
-    """Share of a region around each pixel, which takes the teeth of the grid off its border."""
+    """Share of a region around each pixel, which smooths the steps of the grid at its border."""
     return gaussian_filter(mask.astype(np.float32), min(blur, _LARGEST_BLUR), mode="nearest")
 
 
 def _corner_names(categories):
-    """What stands at the corners, in lines."""
+    """Names at the corners, wrapped into lines."""
     return [textwrap.fill(f"only {name}", _CORNER_WIDTH) for name in categories]
 
 
 def _draw_frame(ax, categories):
-    """Corner names, lines of equal weight, and the middle; returns the legend handle of that."""
-    ax.set_aspect("equal", anchor="S")  # what is left over goes to the heading
+    """Draw corner names, lines of equal weight and the center; return the legend handle."""
+    ax.set_aspect("equal", anchor="S")  # leaves the remaining height to the heading
     ax.set_axis_off()
     ax.set_xlim(-0.12, 1.12)
     names = _corner_names(categories)
@@ -258,10 +258,10 @@ def _draw_frame(ax, categories):
 
 
 def _draw_level(ax, corner, share):
-    """A line of equal weight of one category, with its percentage outside the triangle."""
+    """Draw a line of equal weight of one category, with its percentage outside the triangle."""
     ends = share * _CORNERS[corner] + (1 - share) * np.delete(_CORNERS, corner, axis=0)
     ax.plot(*ends.T, color="white", linewidth=0.7, alpha=0.8, zorder=4)
-    # Percentages of each category climb toward its corner along the edge on its right.
+    # Percentages of a category increase toward its corner along the edge to its right.
     start = share * _CORNERS[corner] + (1 - share) * _CORNERS[(corner + 1) % 3]
     outward = np.array([(-_HEIGHT, 0.5), (0, -1), (_HEIGHT, 0.5)])[corner]
     look = {"va": "center", "color": _style.MUTED, "fontsize": 7.5}

@@ -1,4 +1,4 @@
-"""What pictures of studies share: a row per part, in it a mark per estimator."""
+"""Common parts of the plots of studies: one row per part, with one mark per estimator."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -12,23 +12,23 @@ from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
 _COLORS = (_style.INK, *_style.COLORS, _style.MUTED)
-# Shapes as well as colors, so that the picture reads in gray; one more than there are colors,
-# so that only the 57th estimator looks like another one.
+# Markers make the plot legible in gray. There is one more marker than colors, so that only the 57th
+# estimator looks like another one.
 _MARKERS = "osD^vPX<"
-_SPREAD = 0.62  # of a row's height, shared by its marks
+_SPREAD = 0.62  # share of the height of a row for its marks
 
 
 def checked_table(table, columns):
-    """A summary indexed by (row, estimator); the row of a plain summary has an empty name."""
+    """A summary indexed by (row, estimator); a summary without parts gets one unnamed row."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
-            f"The table is of type {type(table).__name__}. Pass what summary() of a study returns."
+            f"The table is of type {type(table).__name__}. Pass the summary() of a study."
         )
     require_columns(table.columns, columns, what="The table")
     if table.index.names[-1] != "estimator" or table.index.nlevels > 2 or not len(table):
         raise ValueError(
-            "The table must be indexed by estimator, or by a part and estimator, and not be "
-            f"empty; its index is {list(table.index.names)} with {len(table)} rows."
+            "The table must be nonempty and indexed by estimator, or by a part and estimator. Its "
+            f"index is {list(table.index.names)} with {len(table)} rows."
         )
     if table.index.nlevels == 1:
         table = pd.concat({"": table}, names=["part"])
@@ -36,18 +36,18 @@ def checked_table(table, columns):
 
 
 def check_baseline(table, column, baseline):
-    """Refuse a table with ratios of the baseline, where it is in it, that are not 1."""
+    """Raise an error if the ratios of the baseline are in the table and not 1."""
     own = table.loc[table.index.get_level_values("estimator") == baseline, column].astype(float)
     off = own[own.notna() & ~np.isclose(own, 1)]
     if len(off):
         raise ValueError(
-            f"The table is not relative to {baseline!r}, whose {column} in it is {off.iloc[0]:g}. "
-            f"Make it with summary(..., baseline={baseline!r}), or name the baseline it has."
+            f"The table is not relative to {baseline!r}, because its {column} is {off.iloc[0]:g}. "
+            f"Use summary(..., baseline={baseline!r}), or pass the baseline of the table."
         )
 
 
 def gap_notes(known, what):
-    """Which estimators lack marks, and in how many rows."""
+    """Notes on the estimators that lack marks, and in how many rows."""
     counts = (~known).groupby("estimator", sort=False).agg(["sum", "size"])
     return [
         f"{name}: no {what} in {missing} of {n_rows} rows"
@@ -57,26 +57,26 @@ def gap_notes(known, what):
 
 
 def failure_notes(table):
-    """Which estimators failed, and how often."""
+    """Notes on the estimators that failed, and how often."""
     counts = table["failed"].dropna().astype(int).groupby("estimator", sort=False)
-    # Rows may be parts of one study, which all miss the same repetitions, or studies.
+    # Rows may be parts of one study, which lack the same repetitions, or different studies.
     of_rows = " of each row" if table.index.unique(0).size > 1 else ""
     return [
-        f"{name}: failed in {_span(failed)} repetitions{of_rows}, which are left out"
+        f"{name}: failed in {_span(failed)} repetitions{of_rows}, which are skipped"
         for name, failed in counts
         if failed.max() > 0
     ]
 
 
 def _span(counts):
-    """The lowest to the highest of some counts."""
+    """Smallest to largest of some counts."""
     low, high = counts.min(), counts.max()
     return f"{low}" if low == high else f"{low} to {high}"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StudyDisplay(Display):
-    """A row per part or data set, in it a mark for each estimator of the legend."""
+    """Plot with a row per part or data set, and a mark for each estimator of the legend."""
 
     points: pd.DataFrame
     names: Sequence[str]
@@ -95,14 +95,14 @@ class StudyDisplay(Display):
         return part
 
     def _draw_marks(self, ax, column, ends=None):
-        """Draw one mark per row and estimator, with whiskers to `ends`; returns the handles."""
+        """Draw one mark per row and estimator, with lines to `ends`; return the handles."""
         values, rows = self.points[column], self.points.index.unique(0)
         ax.hlines(np.arange(1, len(rows)) - 0.5, *ax.get_xlim(), color=_style.GRID, linewidth=0.6)
         n_marks = self._n_marks()
         offsets = np.linspace(-0.5, 0.5, n_marks) * _SPREAD if n_marks > 1 else [0.0]
         handles = []
         for name, offset in zip(self.legend, offsets, strict=True):
-            # The look of an estimator is the same in every picture, drawn or not.
+            # An estimator has the same color and marker in every plot.
             place = list(self.names).index(name)
             look = {
                 "color": _COLORS[place % len(_COLORS)],

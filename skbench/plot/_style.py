@@ -1,4 +1,4 @@
-"""How pictures look: colors, sizes, axes with rows, and what stands above them."""
+"""Style of the plots: colors, sizes, axes with rows, legends and notes."""
 
 from textwrap import wrap
 
@@ -10,14 +10,14 @@ INK = "#22272e"
 MUTED = "#7a828c"
 GRID = "#e4e7eb"
 BAND = "#f6f7f9"
-# After Okabe and Ito, whose colors stay apart under the common color blindnesses; the last
-# two are darker than theirs, for thin lines on white.
+# Based on the palette of Okabe and Ito for color-blind readers. The last two colors are darker, for
+# thin lines on white.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#b0578d", "#c98a00")
 BLUE, VERMILLION = COLORS[:2]
 
 _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
-# Average advance of a character at these sizes, on the wide side of DejaVu Sans.
+# Upper estimate of the mean width of a character at these sizes, in DejaVu Sans.
 INCHES_PER_CHARACTER = 0.072
 _FEWEST_CHARACTERS = 24  # in a line of a note
 INCHES_PER_LINE = 0.19  # above the axes
@@ -26,14 +26,14 @@ _ROWS_NEEDING_TOP_TICKS = 25
 
 
 def x_limits(values):
-    """Ends of the score axis: the unit interval, a part of it, or the padded data."""
+    """Limits of the score axis: the unit interval, a part of it, or the padded data."""
     values = values[np.isfinite(values)]
     if not values.size:
         return -0.02, 1.02
     low, high = values.min(), values.max()
     # Interval ends at 0 or 1 come with rounding errors of 1e-17.
     is_unit = low >= -1e-9 and high <= 1 + 1e-9
-    # What fills more than half of [0, 1] gets all of it, so that pictures can be compared.
+    # Data that fill more than half of [0, 1] get all of it, so that plots can be compared.
     if is_unit and high - low > 0.5:
         return -0.02, 1.02
     padding = 0.04 * (high - low) or 0.05
@@ -43,7 +43,7 @@ def x_limits(values):
 
 
 def new_row_axes(names, remarks, texts, row_height):
-    """New axes that fit the names at their left, remarks at their right and texts above."""
+    """New axes with room for names on the left, remarks on the right and texts above."""
     name, remark, text = (max(map(len, words), default=0) for words in (names, remarks, texts))
     width = max(5.2, 0.7 + INCHES_PER_CHARACTER * text)
     width += 0.4 + INCHES_PER_CHARACTER * (name + remark)
@@ -51,12 +51,12 @@ def new_row_axes(names, remarks, texts, row_height):
 
 
 def new_axes(width, height):
-    """Axes that fill a new white figure of that many inches."""
+    """Axes that fill a new white figure of this size in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            'Drawing needs matplotlib, which is missing: pip install "skbench[plot]".'
+            'Plots need matplotlib, which is not installed. Run pip install "skbench[plot]".'
         ) from error
     figure = plt.figure(figsize=(width, height), layout="constrained", facecolor="white")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
@@ -64,16 +64,16 @@ def new_axes(width, height):
 
 
 def height_of(axes, n_lines):
-    """Inches of the lowest of the caller's axes, without what lines of text above them take."""
+    """Height in inches of the lowest of the user's axes, minus the lines of text above it."""
     figure = _make_room(axes)
     inches = min(ax.get_window_extent().height for ax in axes) / figure.dpi
-    # A layout engine takes the lines off the height.
+    # A layout engine subtracts the lines from the height.
     return inches - INCHES_PER_LINE * n_lines * (figure.get_layout_engine() is not None)
 
 
 def _make_room(axes):
-    """Lay out a figure that has these axes alone and no layout: names would be cut at its edge."""
-    figure = axes[0].figure.canvas.figure  # the whole, where the axes are on a part of it
+    """Set a layout engine for a figure with only these axes, so that names are not cut off."""
+    figure = axes[0].figure.canvas.figure  # the whole figure, if the axes are in a subfigure
     alone = figure.axes == list(axes) and all(ax.get_subplotspec() is not None for ax in axes)
     if alone and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
@@ -81,7 +81,7 @@ def _make_room(axes):
 
 
 def _is_dark(ax):
-    """Whether what is outside the axes stands on a dark figure, as in some styles."""
+    """Whether the figure around the axes is dark, as in some styles."""
     from matplotlib.colors import to_rgba
 
     *color, opacity = to_rgba(ax.figure.canvas.figure.get_facecolor())
@@ -89,17 +89,17 @@ def _is_dark(ax):
 
 
 def ink(ax):
-    """Color of words outside the axes, which themselves are white."""
+    """Color of text outside the axes, which are white themselves."""
     return GRID if _is_dark(ax) else INK
 
 
 def dress_rows(ax, names, limits, xlabel):
-    """Put row names on the left, the first row on top, scores on a light vertical grid."""
+    """Set row names on the left (first row on top), and a light vertical grid for scores."""
     ax.set_facecolor("white")
     for side in ("left", "top", "right"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(MUTED)
-    # Labels are data: a dollar sign in one is not the start of a formula.
+    # No math text, because labels may contain dollar signs.
     look = {"color": ink(ax), "fontsize": _LABEL_SIZE, "parse_math": False}
     ax.set_yticks(np.arange(len(names)), list(map(drawable, names)), **look)
     ax.set_ylim(len(names) - 0.4, -0.6)
@@ -114,7 +114,7 @@ def dress_rows(ax, names, limits, xlabel):
 
 
 def dress_plane(ax, limits, labels):
-    """Light grids in both directions; limits are low, high and whether the axis is logarithmic."""
+    """Set limits (low, high, whether logarithmic) and light grids in both directions."""
     ax.set_facecolor("white")
     ax.spines[["right", "top"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(MUTED)
@@ -131,7 +131,7 @@ def dress_plane(ax, limits, labels):
 
 
 def drawable(text):
-    """The text with its control characters shown, line breaks aside: no SVG may hold them."""
+    """The text with visible control characters (except line breaks), because SVG prohibits them."""
     return "\n".join(map(visible, str(text).split("\n")))
 
 
@@ -142,13 +142,13 @@ def draw_bands(ax, n_rows):
 
 
 def draw_intervals(ax, y, ends, **look):
-    """Draw lines from low to high; an infinite end runs to the edge instead of vanishing."""
+    """Draw lines from low to high; infinite ends extend to the edge of the axes."""
     low, high = np.clip(ends[["low", "high"]].to_numpy(), *ax.get_xlim()).T
     ax.hlines(y, low, high, **look)
 
 
 def draw_truth(ax, truth, half_height):
-    """Draw an upright tick per row where the truth is known; returns the legend handle."""
+    """Draw a vertical tick per row at the true value; return the legend handle."""
     rows = np.arange(len(truth))
     ax.vlines(truth, rows - half_height, rows + half_height, color=INK, linewidth=1.5, zorder=6)
     (handle,) = ax.plot([], [], "|", color=INK, markersize=9, markeredgewidth=1.5)
@@ -156,7 +156,7 @@ def draw_truth(ax, truth, half_height):
 
 
 def draw_remarks(ax, remarks):
-    """Write muted words at the right of the rows, where no data can run into them."""
+    """Write muted text to the right of the rows."""
     if not any(remarks):
         return
     column = ax.secondary_yaxis("right")
@@ -167,10 +167,10 @@ def draw_remarks(ax, remarks):
 
 
 def draw_heading(ax, handles, texts, notes, *, may_run_on=False):
-    """Stack above axes with limits and ticks: the legend, then the notes, then any title.
+    """Draw the legend, the notes and any title above the axes, after limits and ticks are set.
 
-    Where words may run on to the right, a layout engine is not told of them: it would make
-    all axes of the figure narrow until the words fit above these.
+    With `may_run_on`, text may extend to the right of the axes. The layout engine then ignores it;
+    otherwise it would narrow all axes of the figure until the text fits.
     """
     height = 22 if len(ax.get_yticks()) > _ROWS_NEEDING_TOP_TICKS else 4
     legend = _draw_legend(ax, handles, texts, height)
@@ -188,14 +188,14 @@ def draw_heading(ax, handles, texts, notes, *, may_run_on=False):
         note.set_in_layout(not may_run_on)
     if may_run_on:
         legend.set_in_layout(False)
-        # Nothing to see, but it keeps the height.
+        # An invisible text that reserves the height.
         write(ax, " ", (0, 1), (0, height), va="top", **above)
-    # A title given before would be drawn across the legend.
+    # An existing title would overlap the legend.
     ax.set_title(ax.get_title(), pad=height + 4)
 
 
 def _draw_legend(ax, handles, texts, height):
-    """The legend, so many points above the axes."""
+    """Draw the legend at this height (points) above the axes."""
     from matplotlib.transforms import ScaledTranslation
 
     legend = ax.legend(
@@ -206,7 +206,7 @@ def _draw_legend(ax, handles, texts, height):
         bbox_transform=ax.transAxes + ScaledTranslation(0, height / 72, ax.figure.dpi_scale_trans),
         borderaxespad=0,
         borderpad=0.2,
-        # Its handles are those of the white axes.
+        # The handles are made for white axes.
         frameon=_is_dark(ax),
         facecolor="white",
         framealpha=1,
@@ -221,10 +221,10 @@ def _draw_legend(ax, handles, texts, height):
 
 
 def write(ax, text, at, shift, **look):
-    """A text at a point of the axes, shifted by so many points."""
+    """Write a text at a point of the axes, shifted by some points."""
     return ax.annotate(drawable(text), at, xytext=shift, textcoords="offset points", **look)
 
 
 def _points(artist):
-    """Height of what is drawn, in points."""
+    """Height of an artist in points."""
     return artist.get_window_extent().height * 72 / artist.figure.dpi

@@ -1,4 +1,4 @@
-"""Scores of versions in order, with the line through them."""
+"""Scores of versions in order, with a fitted line."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 _YEAR = pd.Timedelta(days=365.25)
 _SHOWN = ("rising", "falling")
 _MOST_NAMES = 24  # at the axis
-_TURN_FROM = 40  # letters of all names, from which on they are slanted
-_MARGIN = 0.04  # of the range of the places
+_TURN_FROM = 40  # total number of letters from which names are slanted
+_MARGIN = 0.04  # margin relative to the range of the places
 
 
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class TrendDisplay(Display):
-    """Scores of versions with simultaneous intervals, and the slope that fits them.
+    """Scores of versions with simultaneous intervals, and the fitted slope.
 
-    Make it with :meth:`from_trend`.
+    Create it with :meth:`from_trend`.
 
-    When not to use it: to compare two versions by their intervals, which are those of single
-    scores; `compare_models` has the interval of their difference.
+    When not to use it: to compare two versions by their intervals, because these are intervals of
+    single scores. `compare_models` returns the interval of the difference.
 
     Parameters
     ----------
     legend : dict of str to str
-        The scores, the slope, and the slopes within its interval, in words.
+        Texts for the scores, the slope and the interval of the slope.
     notes : list of str
-        What is said of the trend.
+        Verdict on the trend.
     points : DataFrame of shape (n_versions, 4)
-        Place, value, low and high, by version in order; dates as years since the first.
+        Place, value, low and high by version, in order. Dates are in years since the first.
     slope : Series
         Value, low and high of the slope, per unit of the place.
     names : list of str
-        Names of the versions at the axis; empty where several are too near.
+        Names of the versions at the axis. A name is empty if the next version is too close.
     shown : bool
         Whether the interval of the slope excludes 0.
     xlabel : str
@@ -60,7 +60,7 @@ class TrendDisplay(Display):
 
     See Also
     --------
-    trend : The numbers.
+    trend : Compute the trend.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class TrendDisplay(Display):
     >>> display.points["place"].tolist()
     [0.0, 1.0, 2.0, 3.0]
     >>> display.legend["scores"]
-    'scores: 95% intervals, all versions at once'
+    'scores (simultaneous 95% intervals)'
     """
 
     points: pd.DataFrame
@@ -82,12 +82,12 @@ class TrendDisplay(Display):
 
     @classmethod
     def from_trend(cls, trend: Any) -> Self:
-        """Compute what is drawn from the result of `trend`.
+        """Create the display from the result of `trend`.
 
         Parameters
         ----------
         trend : Trend
-            What `skbench.trend` returned.
+            Result of `skbench.trend`.
 
         Returns
         -------
@@ -102,9 +102,9 @@ class TrendDisplay(Display):
         value, low, high = (number(slope[name], form) for name in ("value", "low", "high"))
         level = f"{100 * e.confidence_level:g}%"
         legend = {
-            "scores": f"scores: {level} intervals, all versions at once",
+            "scores": f"scores (simultaneous {level} intervals)",
             "slope": f"slope: {value} per {trend.unit}",
-            "range": f"slopes within its {level} interval: {low} to {high}",
+            "range": f"{level} interval of the slope: {low} to {high}",
         }
         shown = slope["verdict"] in _SHOWN
         if not np.isfinite(slope["low"]):
@@ -126,14 +126,14 @@ class TrendDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. By default a new figure is made.
+            Axes to draw on. By default a new figure is created.
         ylabel : str, default=None
-            Name of the axis of scores; "score" by default.
+            Label of the axis of scores. By default it is "score".
 
         Returns
         -------
         self : TrendDisplay
-            With `ax_` and `figure_` set.
+            The display, with `ax_` and `figure_` set.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class TrendDisplay(Display):
         return self
 
     def _drawn(self, ax, ylabel):
-        """The axes with everything on them."""
+        """Draw everything, and return the axes."""
         if ax is None:
             longest = max(map(len, [*self._texts(), *self.notes]))
             width = max(5.6, 0.9 + _style.INCHES_PER_CHARACTER * longest)
@@ -172,11 +172,11 @@ class TrendDisplay(Display):
         return ax
 
     def _line(self, x, slope):
-        """The line of this slope through the mean of the scores."""
+        """Line with this slope through the mean of the scores."""
         return self.points["value"].mean() + slope * (x - self.points["place"].mean())
 
     def _ends(self):
-        """Ends of the axis of scores."""
+        """Limits of the axis of scores."""
         p = self.points
         edge = np.array([p["place"].min(), p["place"].max()])
         lines = [self._line(edge, slope) for slope in self.slope if np.isfinite(slope)]
@@ -184,7 +184,7 @@ class TrendDisplay(Display):
         return _style.x_limits(drawn)
 
     def _dress(self, ax, ylabel, ends):
-        """Names of the versions below, scores on a light horizontal grid."""
+        """Set the names of the versions, and a light horizontal grid for scores."""
         ax.set_facecolor("white")
         for side in ("left", "top", "right"):
             ax.spines[side].set_visible(False)
@@ -207,12 +207,12 @@ class TrendDisplay(Display):
 
 
 def _are_values(order):
-    """Whether versions have no names of their own: they are called by their date."""
+    """Whether versions have no names and are labeled by their date."""
     return not pd.api.types.is_string_dtype(order.index)
 
 
 def _thinned(names, place):
-    """Names without those too near to the one after."""
+    """Names, with an empty name for versions too close to the next one."""
     kept, following = [], np.inf
     for name, at in zip(reversed(names), reversed(place), strict=True):
         near = following - at < np.ptp(place) / _MOST_NAMES

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from facts import noted
 
 from skbench import CoverageDisplay
 
@@ -32,19 +33,16 @@ def test_points_are_coverage_and_width():
     assert points.loc[("bbh", "EB")].tolist() == pytest.approx([0.84, 0.9])
 
 
-def test_promises_reach_the_legend():
+def test_the_legend_names_guarantees():
     display = CoverageDisplay.from_summary(make_table())
-    assert display.legend == {
-        "direct": "direct (each group)",
-        "EB": "EB (average over groups)",
-        "SR": "SR (if the model holds)",
-    }
-    assert display.notes == ["ridge: no intervals"]
+    for name, word in {"direct": "each group", "EB": "average", "SR": "model"}.items():
+        assert display.legend[name].startswith(f"{name} (") and word in display.legend[name]
+    assert noted(display.notes) == [("ridge", [])]
 
 
-def test_failures_are_told():
+def test_failures_are_noted():
     notes = CoverageDisplay.from_summary(make_table(failed=2)).notes
-    assert "EB: failed in 2 repetitions of each row, which are left out" in notes
+    assert ("EB", [2]) in noted(notes)
 
 
 def test_a_plain_summary_is_one_row():
@@ -69,15 +67,13 @@ def test_widths_relative_to_another_estimator_are_refused():
     assert CoverageDisplay.from_summary(table).baseline == "direct"
 
 
-def test_missing_marks_are_told():
+def test_missing_marks_are_noted():
     table = make_table()
     table.loc[("bbh", "EB"), ["coverage", "width_ratio"]] = np.nan
     table.loc[("bbh", "SR"), "width_ratio"] = np.inf
-    assert CoverageDisplay.from_summary(table).notes[1:] == [
-        "EB: no coverage in 1 of 2 rows",
-        "EB: no relative width in 1 of 2 rows",
-        "SR: no relative width in 1 of 2 rows",
-    ]
+    notes = CoverageDisplay.from_summary(table).notes[1:]
+    assert noted(notes) == [("EB", [1, 2]), ("EB", [1, 2]), ("SR", [1, 2])]
+    assert ["coverage" in note for note in notes] == [True, False, False]
 
 
 def test_two_panels_share_their_rows(pyplot):

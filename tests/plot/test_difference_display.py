@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from facts import numbers
 
 from skbench import Draws, Estimate
 from skbench.plot import DifferenceDisplay
@@ -27,11 +28,12 @@ def test_rows_say_which_differences_are_clear():
     assert display.rows.index.equals(PAIRS)
     np.testing.assert_array_equal(display.rows["value"], VALUE)
     assert display.rows["clear"].tolist() == [False, True, True, False]
-    assert display.legend == {
-        "clear": "interval leaves out 0: 2 of 4",
-        "open": "too close to call: 2 of 4",
+    assert {key: numbers(text)[-2:] for key, text in display.legend.items()} == {
+        "clear": [2, 4],
+        "open": [2, 4],
     }
-    assert display.notes == ["m (98.75%, if the model holds)"]
+    (note,) = display.notes
+    assert note.startswith("m (98.75%")
 
 
 def test_an_end_at_0_is_not_clear():
@@ -43,39 +45,37 @@ def test_the_adjusted_level_and_its_correction_are_named():
     values = np.random.default_rng(0).normal([0.8, 0.7, 0.6], 0.02, (4000, 3))
     estimate = differences(Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap"))
     (note,) = DifferenceDisplay.from_estimate(estimate).notes
-    assert note == (
-        "bootstrap differences, Bonferroni: all 3 hold with 95% (98.33%, if the model holds)"
-    )
+    assert all(word in note for word in ("bootstrap", "Bonferroni", "3", "95%", "(98.33%"))
 
 
-def test_many_pairs_show_those_closest_to_a_tie():
+def test_many_pairs_show_those_closest_to_0():
     labels = pd.MultiIndex.from_product([range(10), range(10)])
     value = np.random.default_rng(0).normal(size=100)
     display = DifferenceDisplay.from_estimate(make_estimate(value, labels), max_rows=7)
     nearest = np.sort(np.argsort(np.abs(value))[:7])
     assert display.rows.index.equals(labels[nearest])
-    assert display.notes[1] == "7 of 100 pairs shown: those closest to a tie"
+    assert numbers(display.notes[1])[:2] == [7, 100]
     # The counts are over all pairs.
     clear = int((np.abs(value) > 0.05).sum())
-    assert display.legend["clear"] == f"interval leaves out 0: {clear} of 100"
+    assert numbers(display.legend["clear"])[-2:] == [clear, 100]
 
 
 def test_missing_intervals_are_named():
     estimate = make_estimate([0.1, np.nan, 0.2, 0.0], half_width=np.array([0.05, 1, 0.05, np.nan]))
     display = DifferenceDisplay.from_estimate(estimate)
     assert display.remarks == ["", "no estimate", "", "no interval"]
-    assert display.notes[1:] == ["no estimate for 1 of 4 pairs", "no interval for 1 of 4 pairs"]
+    assert [numbers(note) for note in display.notes[1:]] == [[1, 4], [1, 4]]
     assert display.rows["clear"].tolist() == [True, False, True, False]
-    assert display.legend == {"clear": "interval leaves out 0: 2 of 4"}
+    assert list(display.legend) == ["clear"] and numbers(display.legend["clear"])[-2:] == [2, 4]
 
 
-def test_pairs_left_out_of_the_picture_are_missing_aloud():
+def test_missing_pairs_that_are_not_drawn_have_a_note():
     display = DifferenceDisplay.from_estimate(make_estimate([0.1, np.nan, 0.2, 0.0]), max_rows=2)
     assert display.remarks == ["", ""]
-    assert "no estimate for 1 of 4 pairs" in display.notes
+    assert [1, 4] in [numbers(note) for note in display.notes]
 
 
-def test_without_any_interval_nothing_is_called_close():
+def test_without_any_interval_none_includes_0():
     display = DifferenceDisplay.from_estimate(make_estimate(half_width=np.nan))
     assert display.legend == {"open": "no interval"} and display.remarks == [""] * 4
 
@@ -123,9 +123,10 @@ def test_zero_is_always_on_the_paper(pyplot):
 def test_legend_has_only_what_is_drawn(pyplot):
     display = DifferenceDisplay.from_estimate(make_estimate([0.5, 0.6, 0.7, 0.8])).plot()
     texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
-    assert texts == ["interval leaves out 0: 4 of 4"]
+    assert texts == list(display.legend.values()) and len(texts) == 1
+    assert numbers(texts[0])[-2:] == [4, 4]
     (note,) = (t.get_text() for t in display.ax_.texts)
-    assert note == "m (98.75%, if the model holds)"
+    assert note == display.notes[0]
 
 
 @pytest.mark.parametrize("n_pairs", [1, 20])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from facts import noted, numbers
 
 from skbench import Estimate, ShrinkageDisplay
 
@@ -65,13 +66,13 @@ def test_improved_means_nearer_to_the_truth():
     improved = display.moves["improved"]
     assert improved.tolist() == [True, False, False, True, False]
     assert improved.dtype == "boolean"
-    assert display.legend == {
-        "direct": "direct",
-        "shrunk": "EB (95%, average over groups)",
-        "toward": "moved toward the truth: 2 of 5",
-        "farther": "ended farther from it: 2 of 5",
-        "same": "ended as far from it: 1 of 5",
-        "truth": "truth",
+    assert {key: numbers(text) for key, text in display.legend.items()} == {
+        "direct": [],
+        "shrunk": [95],
+        "toward": [2, 5],
+        "farther": [2, 5],
+        "same": [1, 5],
+        "truth": [],
     }
 
 
@@ -79,24 +80,24 @@ def test_a_move_past_the_truth_that_ends_farther_is_no_improvement():
     """Set out in the right direction from .3 to .5, but .8 is farther than .3 was."""
     display = make_display([0.3], [0.8], TOPICS[:1], truth=pd.Series([0.5], index=TOPICS[:1]))
     assert display.moves["improved"].tolist() == [False]
-    assert display.legend["farther"] == "ended farther from it: 1 of 1"
+    assert numbers(display.legend["farther"]) == [1, 1]
 
 
 def test_rounding_is_no_move():
     """0.1 + 0.2 is not 0.3 in floating point, and neither is that an improvement."""
     display = make_display([0.1 + 0.2], [0.3], TOPICS[:1], truth=[0.25])
-    assert display.legend["same"] == "ended as far from it: 1 of 1"
+    assert numbers(display.legend["same"]) == [1, 1]
 
 
 def test_counts_are_over_all_groups_whatever_is_drawn():
     display, (truth, direct, shrunk) = make_many(250, labels=["topic 3", "topic 5"])
     n_better = sum(abs(s - t) < abs(d - t) for t, d, s in zip(truth, direct, shrunk, strict=True))
     assert 125 < n_better < 250
-    assert display.legend["toward"] == f"moved toward the truth: {n_better} of 250"
-    assert display.legend["farther"] == f"ended farther from it: {250 - n_better} of 250"
+    assert numbers(display.legend["toward"]) == [n_better, 250]
+    assert numbers(display.legend["farther"]) == [250 - n_better, 250]
     assert display.moves["improved"].sum() == n_better
     assert len(display.rows) == 2
-    assert display.notes == ["2 of 250 groups shown: those asked for"]
+    assert [numbers(note) for note in display.notes] == [[2, 250]]
 
 
 def test_unknown_truth_and_missing_estimates_are_not_judged():
@@ -105,18 +106,15 @@ def test_unknown_truth_and_missing_estimates_are_not_judged():
     display = make_display(direct, shrunk, truth=TRUTH.drop("art"))
     assert display.moves["improved"].isna().sum() == 3
     assert display.moves.index.tolist() == ["art", "virology", "zoology", "anatomy", "law"]
-    assert display.legend["toward"] == "moved toward the truth: 1 of 2"
-    assert display.legend["unknown"] == "not judged, truth or estimate missing: 3"
-    assert display.notes == [
-        "direct: no estimate for 2 of 5 groups",
-        "EB: no estimate for 1 of 5 groups",
-    ]
+    assert numbers(display.legend["toward"]) == [1, 2]
+    assert numbers(display.legend["unknown"]) == [3]
+    assert noted(display.notes) == [("direct", [2, 5]), ("EB", [1, 5])]
     remarks = dict(zip(display.rows["label"], display.remarks, strict=True))
-    assert remarks["law"] == "no direct estimate" and remarks["anatomy"] == "no estimate"
+    assert "direct" in remarks["law"] and remarks["anatomy"] == "no estimate"
     assert display.rows.index[-1] == "anatomy"
 
 
-def test_missing_intervals_are_told():
+def test_missing_intervals_are_noted():
     value = np.array(SHRUNK)
     gap = Estimate(
         value,
@@ -129,7 +127,7 @@ def test_missing_intervals_are_told():
         "posterior",
     )
     display = ShrinkageDisplay.from_estimates(make_estimate(DIRECT), gap)
-    assert display.notes == ["EB: no interval for 1 of 5 groups"]
+    assert noted(display.notes) == [("EB", [1, 5])]
     assert display.remarks == ["no interval", "", "", "", ""]
     none = Estimate(value, value * np.nan, value * np.nan, value, 0.95, TOPICS, "lasso", "none")
     display = ShrinkageDisplay.from_estimates(make_estimate(DIRECT), none)
@@ -141,14 +139,14 @@ def test_many_groups_show_those_that_moved_most():
     farthest = np.sort(np.abs(shrunk - direct))[-40:]
     np.testing.assert_array_equal(np.sort(display.rows["moved"].abs()), farthest)
     assert display.rows["shrunk"].is_monotonic_decreasing
-    assert display.notes == ["40 of 250 groups shown: those that moved most"]
+    assert [numbers(note) for note in display.notes] == [[40, 250]]
     assert len(display.moves) == 250
 
 
-def test_max_rows_among_those_asked_for():
+def test_max_rows_of_requested_groups():
     display = make_display(labels=["zoology", "art", "anatomy"], max_rows=2)
     assert sorted(display.rows.index) == ["anatomy", "art"]
-    assert display.notes == ["2 of 5 groups shown: those that moved most, among 3 asked for"]
+    assert [numbers(note) for note in display.notes] == [[2, 5, 3]]
 
 
 def test_sizes_stand_beside_the_rows_unless_they_are_all_the_same():
@@ -157,7 +155,7 @@ def test_sizes_stand_beside_the_rows_unless_they_are_all_the_same():
     assert display.remarks == [f"n = {sizes[name]}" for name in display.rows.index]
     assert display.moves["n"].to_dict() == sizes.to_dict()
     display = make_display(n=[10] * 5)
-    assert display.remarks == [""] * 5 and display.notes == ["10 items in every group"]
+    assert display.remarks == [""] * 5 and noted(display.notes) == [("", [10])]
 
 
 def test_large_sizes_are_printed_with_all_digits():
@@ -165,7 +163,7 @@ def test_large_sizes_are_printed_with_all_digits():
     display = make_display(n=n)
     assert display.remarks == [f"n = {n[name]}" for name in display.rows.index]
     display = make_display(n=[1234567] * 5)
-    assert display.notes == ["1234567 items in every group"]
+    assert noted(display.notes) == [("", [1234567])]
 
 
 def test_unknown_sizes_are_left_blank_and_told():
@@ -173,11 +171,11 @@ def test_unknown_sizes_are_left_blank_and_told():
     display = make_display(n=n)
     sizes = {TOPICS[0]: "n = 10", TOPICS[1]: "n = 20"}
     assert display.remarks == [sizes.get(name, "") for name in display.rows.index]
-    assert display.notes == ["n: no value for 3 of 5 groups"]
+    assert noted(display.notes) == [("n", [3, 5])]
 
 
 def test_errors_name_what_is_wrong():
-    with pytest.raises(ValueError, match="'shrunk' has 'law' in row 0, where 'direct' has 'anat"):
+    with pytest.raises(ValueError, match="'shrunk' .*'law' in row 0, .*'direct' has 'anat"):
         ShrinkageDisplay.from_estimates(
             make_estimate(DIRECT), make_shrunk(SHRUNK, TOPICS[[1, 0, 2, 3, 4]])
         )
@@ -240,12 +238,8 @@ def test_picture_prints_guarantee_counts_and_notes(pyplot):
     display.plot(xlabel="accuracy")
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == list(display.legend.values())
-    assert "EB (95%, average over groups)" in legend
     (note,) = (text.get_text() for text in display.ax_.texts)
-    assert note.splitlines() == [
-        "40 of 250 groups shown: those that moved most",
-        "10 items in every group",
-    ]
+    assert [numbers(line) for line in note.splitlines()] == [[40, 250], [10]]
     assert display.ax_.get_xlabel() == "accuracy"
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert names == display.rows["label"].tolist()
@@ -257,7 +251,7 @@ def test_missing_estimates_draw_no_arrow_but_keep_what_there_is(pyplot):
     display = make_display(direct, shrunk, n=[1, 2, 3, 4, 5]).plot()
     (column,) = display.ax_.child_axes
     remarks = [text.get_text() for text in column.get_yticklabels()]
-    assert "n = 2 · no direct estimate" in remarks and "n = 3 · no shrunk estimate" in remarks
+    assert [text[:8] for text in remarks if len(text) > 6] == ["n = 2 · ", "n = 3 · "]
     assert 0.5 in heads(display.ax_, "o")  # law: a dot instead of an arrow's tip
     assert 0.9 in heads(display.ax_, "o")  # virology: its direct estimate
 

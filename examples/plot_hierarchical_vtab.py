@@ -2,14 +2,14 @@
 Small test sets, many tasks: the hierarchical model
 ===================================================
 
-Eight image models on the 19 tasks of the Visual Task Adaptation Benchmark, whose test
-sets are large enough (711 to 73,728 images) to take the accuracies below as the truth.
-What if there had been 10 images per task? The hierarchical model says that the accuracies
-of one model are draws from one beta law, learns that law from all of its tasks, and so
-knows more of every task than its own 10 images say. How much more depends on its prior.
+The 19 tasks of the Visual Task Adaptation Benchmark have 711 to 73,728 test images. Here these
+accuracies of eight models are the true values, and 10 images per task are simulated. The
+hierarchical model assumes that the accuracies of one model follow a beta distribution, and
+estimates this distribution from all of its tasks. Its gain over direct estimates depends on the
+prior.
 
-Source: VTAB leaderboard (github.com/google-research/task_adaptation), per cent right;
-the model is that of Longjohn, Gopalan and Casleton (2024).
+Source: VTAB leaderboard (github.com/google-research/task_adaptation), percent correct. The model is
+that of Longjohn, Gopalan and Casleton (2024).
 """
 
 import sys
@@ -60,16 +60,16 @@ rng = np.random.default_rng(3)
 rows["z"] = rng.binomial(N_ITEMS, rows["truth"]) / N_ITEMS
 
 # %%
-# One row per model and task, accuracies and sizes: that is all. What is learned of each
-# model are two prior counts, as if it had answered ``a`` items right and ``b`` wrong before.
+# The input has one row per model and task, with accuracies and sizes. The estimated prior counts of
+# a model act like ``a`` additional correct and ``b`` additional incorrect answers per task.
 
 bayes = HierarchicalBetaBinomial(random_state=0).fit(rows, rows["z"], n=N_ITEMS)
 print(bayes.prior_counts_.round(1).to_string())
 
 # %%
-# The paper's own prior, exponential with mean 10,000 for both counts, expects tasks that are
-# alike. Ten items per task cannot refute it: all tasks of a model get nearly the same accuracy,
-# and the errors are larger than without any model. A warning says so.
+# The prior of the paper, exponential with mean 10,000 for both counts, assumes similar tasks. Ten
+# items per task cannot contradict it. All tasks of a model get nearly the same accuracy, and the
+# errors are larger than those of direct estimates. skbench warns.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -88,8 +88,8 @@ for name, value in [
     print(f"  {name:32s} {100 * np.sqrt(np.mean((value - truth) ** 2)):5.1f}")
 
 # %%
-# The mean over tasks, as accuracy and as the score on a new test set of the same size. To
-# ask whether a re-run reproduces a score is to ask for the second, whose intervals are wider.
+# The mean over tasks, as an accuracy and as the score on new test sets of the same size. Use the
+# second, with wider intervals, to predict whether another evaluation reproduces a score.
 
 estimate = bayes.estimate()
 new_run = HierarchicalBetaBinomial(kind="predictive", random_state=0)
@@ -99,15 +99,14 @@ print(f"\nintervals for new test sets are {wider:.2f} times as wide")
 print(estimate.to_frame().drop(columns=["method", "guarantee"]).round(3).to_string())
 
 # %%
-# A prior is part of the result, so it is varied. The mean over tasks hardly depends on it,
-# unless the prior is sure of something else: the last one says (wrongly) that every model is
-# right 90% of the time.
+# The result depends on the prior, so vary it. The mean over tasks changes little, unless the prior
+# is informative and wrong: the last prior assumes an accuracy of 90% for every model.
 
 report = bayes.prior_sensitivity(
     {
         "exponential": "exponential",
         "tasks differ": (expon(scale=1), expon(scale=1)),
-        "nine in ten right": (beta(2, 2, 85, 10), beta(2, 2, 5, 10)),
+        "near 90%": (beta(2, 2, 85, 10), beta(2, 2, 5, 10)),
     }
 )
 print()
@@ -138,9 +137,9 @@ for ends, value, shift, color, label in [
         value[order], position + shift, xerr=np.abs(ends - value)[:, order], fmt="o",
         markersize=4, color=color, label=label,
     )  # fmt: skip
-axes[1].plot(truth[i][order], position, "|", markersize=14, color="#d55e00", label="truth")
+axes[1].plot(truth[i][order], position, "|", markersize=14, color="#d55e00", label="true value")
 a, b = bayes.prior_counts_.loc[model]
-axes[1].axvline(a / (a + b), linestyle=":", color="0.4", label="mean of the learned law")
+axes[1].axvline(a / (a + b), linestyle=":", color="0.4", label="mean of the beta distribution")
 axes[1].plot(
     published.posterior_mean_[i][order], position, "x", color="0.3", markersize=5,
     label="exponential prior",

@@ -2,10 +2,9 @@
 Mean rank score and repeated runs
 =================================
 
-Leaderboards over many languages evaluate each model on ten bootstrap samples of each
-data set, publish the mean with 1.96 standard errors, and combine data sets by the mean
-rank score. This script computes both from simulated runs whose truth is known, and
-counts how often each interval holds it.
+Multilingual leaderboards evaluate each model on ten bootstrap samples of each data set. They
+publish the mean with 1.96 standard errors, and combine data sets by the mean rank score. This
+script computes both from simulated runs, and the coverage of the true values.
 """
 
 import sys
@@ -32,8 +31,7 @@ DATASETS = pd.DataFrame(
 )
 
 # %%
-# Each data set is one sample of items. The ten runs resample it, so its luck is in all
-# of them.
+# Each data set is one sample of items. The ten runs resample it, so they share its sampling error.
 
 
 def simulated_runs(rng):
@@ -50,25 +48,25 @@ print("mean rank score (1 is the best possible)")
 print(scores.sort_values("welch").round(3).to_string())
 
 # %%
-# Two models of equal truth, alpha and its twin: how often does the Welch test part them?
+# The models alpha and alpha-twin are equal. How often does the Welch test distinguish them?
 
 rng = np.random.default_rng(1)
 runs = {"bootstrap": RepeatedRuns(), "sem": RepeatedRuns(interval="sem")}
-parted, covered = [], {name: [] for name in runs}
+distinguished, covered = [], {name: [] for name in runs}
 for _ in range(100):
     labels, raw = simulated_runs(rng)
     on_datasets = MeanRankScore().fit(labels, raw).dataset_scores_
-    parted.append(on_datasets.loc["alpha"] != on_datasets.loc["alpha-twin"])
+    distinguished.append(on_datasets.loc["alpha"] != on_datasets.loc["alpha-twin"])
     for interval, hits in covered.items():
         estimate = runs[interval].fit(labels[["model", "dataset"]], raw).estimate()
         truth = 100 * labels["truth"].to_numpy()
         hits.append((estimate.low <= truth) & (truth <= estimate.high))
-print(f"\nequal models get different rank scores on {np.mean(parted):.0%} of the data sets")
+print(f"\nequal models get different rank scores on {np.mean(distinguished):.0%} of the data sets")
 for interval, hits in covered.items():
-    print(f"95% intervals, {interval:9}: hold the truth {np.mean(hits):.0%} of the time")
+    print(f"95% intervals, {interval:9}: coverage {np.mean(hits):.0%}")
 
 # %%
-# Intervals of the last simulation on one data set, with the truth.
+# Intervals and true values of the last simulation, on one data set.
 
 here = labels["dataset"] == "quiz-da"
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
@@ -77,7 +75,7 @@ for offset, interval in ((0.12, "bootstrap"), (-0.12, "sem")):
     place = -np.arange(len(e)) + offset
     ends = [e.value - e.low, e.high - e.value]
     axes.errorbar(e.value, place, xerr=ends, fmt="o", ms=4, capsize=2, label=interval)
-axes.plot(100 * labels.loc[here, "truth"], -np.arange(len(e)), "k|", ms=16, label="truth")
+axes.plot(100 * labels.loc[here, "truth"], -np.arange(len(e)), "k|", ms=16, label="true value")
 axes.set_yticks(-np.arange(len(e)), e.labels)
 axes.set_xlabel("score on quiz-da (95% intervals from ten runs)")
 axes.legend(frameon=False)

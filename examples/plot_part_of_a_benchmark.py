@@ -1,10 +1,10 @@
 """
-A part of a benchmark, to tell the score on all of it
-=====================================================
+Estimate the score on a whole benchmark from a part
+===================================================
 
-Who runs ten of sixty items per topic may ask two things: how good is the model at such items,
-and what would its score be on these sixty? The second answer is partly known, and gets sharper
-than the first with every item that is run, until nothing is left to guess.
+After ten of sixty items per topic, there are two questions. How good is the model on items of this
+kind? What would its score be on these sixty items? The second score is partly known, and its
+interval shrinks to 0 as more items are run.
 """
 
 import sys
@@ -20,12 +20,12 @@ by = ["model", "topic"]
 score = data.items.groupby(by)["score"].mean()  # on all sixty
 
 # %%
-# One draw of the items of every topic, the same for all models. Squared errors are relative to
-# the mean of the items that were run.
+# Draw one sample of items per topic, the same for all models. Squared errors are relative to the
+# direct estimate.
 
-print(f"{'':9s} error of              covered          width")
-print("items run  such items  the 60  such items  60  such items  60")
-widths = {"such items": [], "these 60": []}
+print(f"{'':9s} relative error        coverage         width")
+print("items run  of the kind  the 60  kind   60   kind   60")
+widths = {"items of this kind": [], "these 60 items": []}
 runs = [5, 10, 15, 20, 30, 40, 50]
 for n in runs:
     g = summarize_items(sample_items(data.items, n, random_state=n), by, features=data.features)
@@ -39,16 +39,16 @@ for n in runs:
         covered.append(np.mean((e.low <= truth) & (truth <= e.high)))
         widths[name].append(np.mean(e.high - e.low))
     print(
-        f"{n:9d} {errors[0]:11.2f} {errors[1]:7.2f} {covered[0]:11.2f} {covered[1]:4.2f} "
-        f"{widths['such items'][-1]:10.2f} {widths['these 60'][-1]:4.2f}"
+        f"{n:9d} {errors[0]:12.2f} {errors[1]:7.2f} {covered[0]:5.2f} {covered[1]:4.2f} "
+        + " ".join(f"{width[-1]:6.2f}" for width in widths.values())
     )
 
 # %%
-# Both intervals shrink as more items are run, but only one of them to nothing.
+# Both intervals become shorter with more items, but only the second one reaches width 0.
 
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 for (name, width), style in zip(widths.items(), ("o--", "o-"), strict=True):
-    ax.plot(runs, width, style, label=f"performance on {name}")
+    ax.plot(runs, width, style, label=f"score on {name}")
 ax.set(xlabel=f"items run, of {SIZE} per topic", ylabel="mean width of 95% intervals")
 ax.set_xlim(0, SIZE)
 ax.set_ylim(0)

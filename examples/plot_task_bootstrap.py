@@ -2,9 +2,9 @@
 Aggregates, differences and ranks of eight models
 =================================================
 
-Eight image models on the 19 tasks of the Visual Task Adaptation Benchmark, as counts of
-right answers. How sure are the overall score, the leads, and the ranks? Counts are all
-it takes: resampling 0/1 answers is a binomial draw.
+How precise are overall scores, differences and ranks of eight image models on the 19 tasks of the
+Visual Task Adaptation Benchmark? Counts of correct answers are sufficient, because resampling 0/1
+answers is a binomial draw.
 
 Source: VTAB leaderboard (github.com/google-research/task_adaptation); counts as Longjohn,
 Gopalan and Casleton (2024) made them, whose tables 6 and 8 this follows.
@@ -31,7 +31,7 @@ MODELS = [
     "Sup-Rotation-100%", "Sup-Exemplar-100%", "Sup-100%", "Semi-Exemplar-10%",
     "Semi-Rotation-10%", "Rotation", "Exemplar", "Rel.Pat.Loc",
 ]  # fmt: skip
-# Task, category, number of test images, right answers of each model.
+# Task, category, number of test images, correct answers of each model.
 COUNTS = """
 CIFAR-100 natural 10000 5370 5670 5700 5320 4810 2730 1100 1910
 Caltech101 natural 6084 5579 5487 5536 5390 5360 4721 4234 4167
@@ -59,8 +59,8 @@ rows = table.melt(["task", "category", "n"], var_name="model", value_name="k")
 rows[["n", "k"]] = rows[["n", "k"]].astype(int)
 
 # %%
-# One row per model and task goes in. The intervals are drawn to be compared by eye: at
-# this level two of them overlap about when the models do not differ at 5%.
+# The input has one row per model and task. At this level, two intervals overlap about when the
+# models do not differ significantly at 5%.
 
 boot = TaskBootstrap(random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
 level = 0.834  # Goldstein and Healy (1995)
@@ -73,7 +73,7 @@ print(f"accuracy in points, {100 * level:.1f}% intervals of the overall mean")
 print((100 * parts).round(1).to_string())
 
 # %%
-# Leads between the best three: three comparisons, so each interval is at 98.33%.
+# Differences between the best three models: three comparisons, so each interval has level 98.33%.
 
 score = aggregate(boot)
 pairs = [(MODELS[0], MODELS[1]), (MODELS[0], MODELS[2]), (MODELS[1], MODELS[2])]
@@ -86,7 +86,7 @@ for (a, b), low, high, p in zip(leads.labels, leads.low, leads.high, p_values, s
     print(f"  {a:17} - {b:17}: {100 * low:5.2f} to {100 * high:5.2f} points, Holm p = {p:.4f}")
 
 # %%
-# Five ways to rank. "Rotation" is sixth by mean but close to the top by average rank.
+# Five ways to rank models. "Rotation" is sixth by mean, but near the top by average rank.
 
 schemes = ["mean", "geometric mean", "average rank", "noisy average rank", "binned average rank"]
 ranks = {name: rank_models(boot, name, random_state=0).interval().to_frame() for name in schemes}
@@ -95,20 +95,20 @@ values = pd.DataFrame({name: frame["value"] for name, frame in ranks.items()})
 print(values.loc[MODELS].rename_axis(None).round(1).to_string())
 
 # %%
-# Readers who care for structured tasks only get another winner. Shades are shares of
-# draws; frames are 95% confidence sets for the true ranks, which close models share.
+# With nearly all weight on structured tasks, another model wins. Shades are shares of draws, and
+# frames are 95% confidence sets of the ranks.
 
 weights = {"natural": 0.025, "specialized": 0.025, "structured": 0.95}
 probabilities = rank_probabilities(rank_models(boot, weights=weights))
 sets = rank_confidence_sets(boot.estimate(weights), covariance=boot.covariance(weights))
-print(f"\nwith .95 on structured tasks the best may be: {', '.join(sets.best())}")
+print(f"\nwith weight 0.95 on structured tasks the best may be: {', '.join(sets.best())}")
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(14, 4.6), layout="constrained", width_ratios=[1, 1.1]
 )
 DifferenceDisplay.from_estimate(leads).plot(left, xlabel="difference of mean accuracy")
 RankDisplay.from_probabilities(probabilities, sets=sets).plot(
-    right, xlabel="rank, .95 of the weight on structured tasks"
+    right, xlabel="rank with weight 0.95 on structured tasks"
 )
 if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=130)

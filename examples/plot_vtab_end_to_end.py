@@ -1,10 +1,10 @@
 """
-VTAB end to end: from counts to what one may say
-================================================
+VTAB: from counts to conclusions
+================================
 
-Sixteen image models on the 19 tasks of the Visual Task Adaptation Benchmark, as counts of
-right answers: bootstrap and hierarchical model, aggregates, normalization, ranks, rank sets,
-a consensus of the tasks, the map of weightings, and the sentences all of this supports.
+A complete analysis of 16 image models on the 19 tasks of the Visual Task Adaptation Benchmark. It
+starts from counts of correct answers, and includes bootstrap and hierarchical model, aggregates,
+normalization, ranks, rank sets, a consensus ranking and a map of weightings.
 
 Source: VTAB leaderboard (github.com/google-research/task_adaptation); counts as Longjohn,
 Gopalan and Casleton (2024) made them.
@@ -34,7 +34,7 @@ MODELS = [
     "Jigsaw", "Uncond-BigGAN", "From-Scratch", "Cond-BigGAN",
     "WAE-MMD", "VAE", "WAE-UKL", "WAE-GAN",
 ]  # fmt: skip
-# Task, category, number of test images; right answers of each model.
+# Task, category, number of test images; then correct answers of each model.
 COUNTS = """
 CIFAR-100 natural 10000
   5370 5670 5700 5320 4810 2730 1100 1910 1890 1520 1320 2110 1070 989 823 776
@@ -83,44 +83,51 @@ rows[["n", "k"]] = rows[["n", "k"]].astype(int)
 accuracy = rows["k"] / rows["n"]
 
 # %%
-# **Counts to draws.** The bootstrap asks what other test images would have given. The
-# hierarchical model asks what the accuracies are, with what the other tasks of a model say
-# about each; with 711 images and more they say little, and the two agree.
+# **Draws.** The bootstrap simulates scores on other test images. The hierarchical model estimates
+# the accuracies, and borrows strength from the other tasks of a model. With at least 711 images per
+# task the two agree.
 
 boot = TaskBootstrap(random_state=0).fit(rows, accuracy, n=rows["n"])
 bayes = HierarchicalBetaBinomial(random_state=0).fit(rows, accuracy, n=rows["n"])
 estimates = {"bootstrap": boot.estimate(), "hierarchical": bayes.estimate()}
 largest = max(abs(estimates["bootstrap"].value - estimates["hierarchical"].value))
-print(f"bootstrap and hierarchical means differ by {100 * largest:.2f} points at most")
+print(f"bootstrap and hierarchical means differ by at most {100 * largest:.2f} points")
 sensitivity = bayes.prior_sensitivity()
-print(f"other priors move them by {sensitivity['shift'].abs().max():.2f} standard errors at most")
+shift = sensitivity["shift"].abs().max()
+print(f"other priors change them by at most {shift:.2f} standard errors")
 
 # %%
-# **Aggregates.** Seven tasks are natural, four specialized, eight structured: equal weights of
-# tasks are a choice. Means of categories, and two ways to weight them:
+# **Aggregates.** Seven tasks are natural, four specialized and eight structured. Equal weights of
+# tasks give the structured ones 8/19, and equal weights of categories 1/3.
 
 parts = aggregate(boot, by="category").interval().to_frame()["value"].unstack()
-parts["tasks alike"] = estimates["bootstrap"].to_frame()["value"]
-parts["categories alike"] = boot.estimate("category").to_frame()["value"]
+parts["equal tasks"] = estimates["bootstrap"].to_frame()["value"]
+parts["equal categories"] = boot.estimate("category").to_frame()["value"]
 print("\naccuracy in points")
 print((100 * parts.loc[MODELS]).round(1).rename_axis(index=None, columns=None).to_string())
 
 # %%
-# **Normalization.** Between chance and 1 a point means the same on every task. The chance
-# levels are one over the number of classes.
+# **Normalization.** An accuracy of 0.5 is chance with two classes and excellent with 397. Rescale
+# each task from the accuracy of guessing (one over the number of classes) to 1.
 
-CHANCE = dict.fromkeys(rows["task"], 0.0)
-CHANCE |= {"CIFAR-100": 1 / 100, "Caltech101": 1 / 102, "DTD": 1 / 47, "Flowers102": 1 / 102}
-CHANCE |= {"Pets": 1 / 37, "SVHN": 1 / 10, "Sun397": 1 / 397, "Camelyon": 1 / 2, "EuroSAT": 1 / 10}
-CHANCE |= {"Resisc45": 1 / 45, "Retinopathy": 1 / 5, "Clevr-Count": 1 / 8, "Clevr-Dist": 1 / 6}
-CHANCE |= {"DMLab": 1 / 6, "KITTI-Dist": 1 / 4, "dSpr-Loc": 1 / 16, "dSpr-Orient": 1 / 16}
-CHANCE |= {"sNORB-Azim": 1 / 18, "sNORB-Elev": 1 / 9}
-above_chance = aggregate(normalize_scores(boot.draws_, (CHANCE, 1.0))).interval()
+GUESSING = dict.fromkeys(rows["task"], 0.0)
+GUESSING |= {"CIFAR-100": 1 / 100, "Caltech101": 1 / 102, "DTD": 1 / 47, "Flowers102": 1 / 102}
+GUESSING |= {
+    "Pets": 1 / 37,
+    "SVHN": 1 / 10,
+    "Sun397": 1 / 397,
+    "Camelyon": 1 / 2,
+    "EuroSAT": 1 / 10,
+}
+GUESSING |= {"Resisc45": 1 / 45, "Retinopathy": 1 / 5, "Clevr-Count": 1 / 8, "Clevr-Dist": 1 / 6}
+GUESSING |= {"DMLab": 1 / 6, "KITTI-Dist": 1 / 4, "dSpr-Loc": 1 / 16, "dSpr-Orient": 1 / 16}
+GUESSING |= {"sNORB-Azim": 1 / 18, "sNORB-Elev": 1 / 9}
+above_guessing = aggregate(normalize_scores(boot.draws_, (GUESSING, 1.0))).interval()
 
 # %%
-# **Ranks.** The rank by mean of the plain and of the normalized scores, the average rank over
-# tasks, the ranks each model may truly have, who cannot be told apart, and the consensus: the
-# order that contradicts the tasks least.
+# **Ranks.** The table has ranks by mean score and by normalized mean score, average ranks over
+# tasks, the consensus ranking with the fewest contradictions (Kemeny), and confidence sets of
+# ranks. Models that share a letter are not significantly different.
 
 sets = rank_confidence_sets(estimates["bootstrap"])
 groups = indistinguishable_groups(sets)
@@ -128,24 +135,24 @@ consensus = kemeny_order(rows.assign(z=accuracy).pivot(index="model", columns="t
 ranking = pd.DataFrame(
     {
         "mean": rank_models(boot).interval().to_frame()["value"],
-        "above chance": above_chance.to_frame()["value"].rank(ascending=False),
+        "normalized": above_guessing.to_frame()["value"].rank(ascending=False),
         "average rank": rank_models(boot, "average rank").interval().to_frame()["value"],
         "Kemeny": pd.Series(range(1, 17), index=consensus.order),
         "set": pd.Series(
             [f"{low}-{high}" for low, high in zip(sets.low, sets.high, strict=True)],
             index=sets.labels,
         ),
-        "ties": groups.dot(groups.columns),
+        "letters": groups.dot(groups.columns),
     }
 )
 print("\nranks")
 print(ranking.loc[MODELS].round(1).rename_axis(None).to_string())
 n_pairs = len(MODELS) * (len(MODELS) - 1) // 2 * table.shape[0]
-print(f"of {n_pairs} orders of two models on a task, the consensus contradicts {consensus.cost}")
+print(f"the consensus contradicts {consensus.cost} of {n_pairs} orders of two models on a task")
 
 # %%
-# **Differences** between the best four, Bonferroni over the six pairs, and the **map of
-# weightings**: which model leads by two standard errors, for every weighting of categories.
+# **Differences** between the best four models with a Bonferroni correction for six pairs, and the
+# **map of weightings**: the model that leads by two standard errors, for all weights of categories.
 
 best = MODELS[:4]
 pairs = [(a, b) for i, a in enumerate(best) for b in best[i + 1 :]]
@@ -153,19 +160,18 @@ leads = differences(aggregate(boot), pairs)
 simplex = WeightSimplex(("specialized", "structured", "natural")).fit_draws(boot.draws_)
 
 # %%
-# **What one may say.** Each sentence is about test images like these, on these 19 tasks.
+# **Conclusions** apply to test images like these, on these 19 tasks.
 
 leader = MODELS[0]
 clear = [b for (a, b), low in zip(leads.labels, leads.low, strict=True) if a == leader and low > 0]
-print(f"\n1. The best on average is one of: {', '.join(sets.best())}.")
-print(f"2. {leader} is better on average than {' and '.join(clear)};")
-print(f"   {MODELS[1]} is too close to call.")
-print(
-    f"3. {leader} is the best for {simplex.fractions_[leader]:.0%} of the weightings of categories,"
-)
-print(f"   Rotation for {simplex.fractions_['Rotation']:.0%}, almost only structured tasks;")
-print(f"   for {simplex.fractions_.iloc[-1]:.0%} the best two are too close to call.")
-print("4. Nothing of other tasks: these 19 are taken as they are, only images are resampled.")
+share = simplex.fractions_
+print(f"\n1. The best model on average is one of: {', '.join(sets.best())}.")
+print(f"2. {leader} is significantly better on average than {' and '.join(clear)},")
+print(f"   but not than {MODELS[1]}.")
+print(f"3. {leader} is the best for {share[leader]:.0%} of the weightings of categories.")
+print(f"   Rotation is the best for {share['Rotation']:.0%}, with weights on structured tasks.")
+print(f"   The best two models are too close for {share.iloc[-1]:.0%} of the weightings.")
+print("4. Nothing is known about other tasks, because only images are resampled.")
 
 figure, axes = plt.subplots(2, 2, figsize=(15, 13), layout="constrained")
 ForestDisplay.from_estimates(estimates).plot(axes[0, 0], xlabel="mean accuracy over 19 tasks")

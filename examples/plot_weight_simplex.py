@@ -1,11 +1,10 @@
 """
-Which weighting makes which model the best
-==========================================
+Best model for every weighting of categories
+============================================
 
-The mean over a benchmark's tasks is one choice of weights among many. Here are all
-weightings of the three categories of the Visual Task Adaptation Benchmark at once, for
-16 models: the winner where one leads by more than two standard errors, and gray where
-the sampling of test images leaves it open.
+The mean over tasks is one choice of weights. This plot shows all weights of the three categories of
+the Visual Task Adaptation Benchmark for 16 models. Colors mark the best model, if it leads by more
+than two standard errors. Gray marks weights for which the two best models are too close.
 
 Source: means over the tasks of each category and their binomial standard errors, in
 points, from the counts that Longjohn, Gopalan and Casleton (2024) use.
@@ -43,14 +42,14 @@ table = pd.DataFrame([line.split() for line in SCORES.split("\n")[1:-1]]).set_in
 table = table.astype(float) / 100
 rows = pd.MultiIndex.from_product([table.index, CATEGORIES], names=["model", "category"])
 rows = rows.to_frame(index=False)
-rows["task"] = rows["category"]  # each category comes as one task
+rows["task"] = rows["category"]  # one task per category
 score = table.iloc[:, :3].to_numpy().ravel()
 sigma2 = table.iloc[:, 3:].to_numpy().ravel() ** 2
 
 # %%
-# Models answered the same images. Where they find the same ones hard their errors are
-# correlated, differences are known better, and less is gray; without the answers
-# themselves the correlation is a guess, and 0 is the cautious one.
+# All models classified the same images. If the same images are hard for them, their scores are
+# correlated, and differences are more precise. Without single answers the correlation is unknown,
+# and 0 is conservative.
 
 corners = ("specialized", "structured", "natural")
 simplexes = {
@@ -61,15 +60,15 @@ for rho, simplex in simplexes.items():
     print(f"correlation {rho}: {shares}")
 
 # %%
-# At equal weights, the dot, the two best are too close to call unless their errors are
-# correlated. "Rotation", sixth there, wins where structured tasks are nearly all that counts.
+# At equal weights (the dot) the two best models are too close, unless scores are correlated.
+# "Rotation" is sixth at equal weights, but wins with nearly all weight on structured tasks.
 
 middle = simplexes[0.0]
 winners = pd.Series(middle.winners())
 structured = pd.Series(middle.weights_[:, 1])
 for name in middle.fractions_.index[:-1]:
     own = structured[winners == name]
-    print(f"{name} wins where structured tasks weigh {own.min():.2f} to {own.max():.2f}")
+    print(f"{name} wins with a weight of structured tasks from {own.min():.2f} to {own.max():.2f}")
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 6.6), layout="constrained")
 for ax, simplex in zip(axes, simplexes.values(), strict=True):

@@ -30,7 +30,7 @@ def test_the_script_prints_the_facts():
     )
     assert all(fact in process.stdout for fact in FACTS)
     rows = [line.split() for line in process.stdout.splitlines()]
-    # Mean rank, the same above chance, average rank, consensus, rank set, ties.
+    # Rank by mean and normalized mean, average rank, consensus, rank set, letters.
     assert ["Sup-Exemplar-100%", "2.0", "2.0", "3.9", "1", "1-2", "a"] in rows
     assert ["Rotation", "6.0", "6.0", "4.9", "6", "6-6", "d"] in rows
     assert ["WAE-GAN", "16.0", "16.0", "14.4", "16", "15-16", "l"] in rows

@@ -47,17 +47,17 @@ def design(bank, n_new, y=None):
     # Columns: constant, easiness within topics and between them, components.
     easiness, ability = bank.easiness_, bank.ability_
     scale, center, slope = 1.0, 0.0, 1.0
-    level, spread = np.median(ability), np.std(ability)
+    level, deviation = np.median(ability), np.std(ability)
     if y is not None:
         scale = np.nanstd(bank.scores_)
         if bank.binary_:  # the units differ, so only the order of the items is known
             easiness, slope = expit(easiness), 0.0
             easiness = easiness / (np.std(easiness) or 1.0)
             scale, center = np.std(y), np.mean(y)
-            level, spread = 0.0, _LARGE
+            level, deviation = 0.0, _LARGE
         scale = scale if scale > 0 else 1.0
         if not bank.binary_:
-            easiness, spread = easiness / scale, spread / scale
+            easiness, deviation = easiness / scale, deviation / scale
             center, level = level, 0.0
     codes, n_topics = bank.topic_codes_, len(bank.topics_)
     of_topic = np.bincount(codes, easiness, n_topics) / np.bincount(codes, minlength=n_topics)
@@ -72,7 +72,7 @@ def design(bank, n_new, y=None):
     topics[:n_topics, : len(columns)] = np.column_stack(by_topic)
     topics[n_topics:, 0] = 1.0
     own = np.var(within) + _NEW_ITEM
-    ability_std = max(_WIDER_ABILITY * spread, _LEAST_ABILITY)
+    ability_std = max(_WIDER_ABILITY * deviation, _LEAST_ABILITY)
     return Design(
         bank=np.column_stack([*columns, bank.components_]),
         topics=topics,
@@ -81,11 +81,11 @@ def design(bank, n_new, y=None):
         center=float(center),
         prior_mean=np.array([level, slope, slope][: len(columns)]),
         prior_std=np.array([ability_std, _SLOPE_STD, _SLOPE_STD][: len(columns)]),
-        noise=1.0 if bank.binary_ else _noise_of_past(bank.scores_) / scale**2,
+        noise=1.0 if bank.binary_ else _noise_of_earlier(bank.scores_) / scale**2,
     )
 
 
-def _noise_of_past(scores):
+def _noise_of_earlier(scores):
     """Variance of earlier scores around the means of their item and model."""
     if scores.shape[1] < 2:
         return np.nanvar(scores)

@@ -121,9 +121,9 @@ def _of_model(estimator, name):
     within = np.sum((residual - by_topic[topic]) ** 2) + _PRIOR_ITEMS * shape[position].mean()
     freedom = shape[position].sum() * (1 - np.sum(n > 0) / max(len(position), 1))
     factor = within / (freedom + _PRIOR_ITEMS * shape[position].mean())
-    spread = factor * np.bincount(bank.topic_codes_, shape, k) / size
+    residual_variance = factor * np.bincount(bank.topic_codes_, shape, k) / size
     mean_f = np.bincount(bank.topic_codes_, f, k) / size
-    found = assisted_mean(residual, fitted.weight[known], topic, mean_f, size, spread)
+    found = assisted_mean(residual, fitted.weight[known], topic, mean_f, size, residual_variance)
     asked = n > 0
     return pd.DataFrame(
         {

@@ -236,9 +236,9 @@ def item_audit(
     if text is not None:
         require_columns(names, [text])
         first = np.minimum(first, _same_text(rows, item, topic, model, text, table.items))
-    spread = np.nanmax(scores, axis=1) - np.nanmin(scores, axis=1) > table.rounding
+    varied = np.nanmax(scores, axis=1) - np.nanmin(scores, axis=1) > table.rounding
     copies = COPY + pd.Series(joined(table.items[first].to_frame()), dtype=object)
-    kinds = [keys.flagged, first != np.arange(len(first)), ~spread]
+    kinds = [keys.flagged, first != np.arange(len(first)), ~varied]
     frame["flagged"] = np.select(kinds, [WRONG, copies, ALIKE], "")
     complete = np.isfinite(scores).all(axis=1)
     reliability = _reliability(scores[complete], keys.n_effective, confidence_level)

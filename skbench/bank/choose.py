@@ -89,20 +89,20 @@ def choose_items(
         raise ValueError(f"n_items={n_items}, but the bank has only {n_bank} items.")
     rng = as_generator(random_state)
     codes = np.zeros(n_bank, dtype=int) if topics is None else bank.topic_codes_
-    spread = answer_variance(bank)
+    variance = answer_variance(bank)
     counts = np.bincount(codes)
     size = (allocate(n_items, counts, counts) / counts)[codes]
     if chances == "informative":
-        of_topic = np.bincount(codes, spread) / counts
-        size *= _LEAST_PROBABILITY + (1 - _LEAST_PROBABILITY) * spread / of_topic[codes]
-    order = _spread_out(bank.easiness_, codes, n_items, rng)
+        of_topic = np.bincount(codes, variance) / counts
+        size *= _LEAST_PROBABILITY + (1 - _LEAST_PROBABILITY) * variance / of_topic[codes]
+    order = _serpentine_order(bank.easiness_, codes, n_items, rng)
     taken, probability = systematic_sample(size[order], n_items, rng)
-    rows, chance = order[taken], probability[taken]
-    chosen = bank.items_.iloc[rows].assign(**{CHANCE: chance})
+    rows, own = order[taken], probability[taken]
+    chosen = bank.items_.iloc[rows].assign(**{CHANCE: own})
     return chosen.iloc[np.argsort(rows)].reset_index(drop=True)
 
 
-def _spread_out(easiness, codes, n_items, rng):
+def _serpentine_order(easiness, codes, n_items, rng):
     """Order of items by topic and easiness, every second topic in reverse."""
     # The order within each step of the sample is random, so any two items can be drawn together.
     turned = np.where(codes % 2 == 0, easiness, -easiness)

@@ -17,15 +17,15 @@ from skbench._documented import Documented
 from skbench._random import as_generator
 from skbench._types import Bounds, Count, Label, Names, Path, RandomState, Rows, Whole, checked
 from skbench._warnings import warn
+from skbench.bank._earlier import read_earlier
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._joint import joint_draws
-from skbench.bank._past import read_past
 from skbench.bank._rows import positions_in
 from skbench.containers import Draws
 from skbench.stats.item_response import easiness as formulas
 
 _ROUNDING = 1e-9  # relative
-_LEAST_SPREAD = 0.05  # added to p (1 - p), to bound the residuals of items that nearly all solve
+_LEAST_VARIANCE = 0.05  # added to p (1 - p), to bound the residuals of items that nearly all solve
 
 
 @checked
@@ -140,7 +140,7 @@ class ItemBank(Documented, BaseEstimator):
         """
         exclude = names_of(self.exclude)
         columns = (self.model, self.topic, self.item, self.score)
-        return self._learned(*read_past(past_items, *columns, exclude))
+        return self._learned(*read_earlier(past_items, *columns, exclude))
 
     def _learned(self, scores, items, models, binary):
         """Compute easiness, ability and components from a matrix of scores."""
@@ -153,7 +153,7 @@ class ItemBank(Documented, BaseEstimator):
             found = formulas.rasch_easiness(scores)
         self.easiness_, self.ability_ = found
         self.components_ = formulas.residual_components(
-            scores, self._expected, self._spread(), self.n_components, self._decompose
+            scores, self._expected, self._deviation(), self.n_components, self._decompose
         )
         self._warn_of_copies()
         return self
@@ -171,14 +171,14 @@ class ItemBank(Documented, BaseEstimator):
         both = self.easiness_[rows, None] + self.ability_ - center
         return expit(both) if self.binary_ else both
 
-    def _spread(self):
+    def _deviation(self):
         """Function that maps an expected score to the standard deviation of the score."""
         if self.binary_:
-            return lambda expected: np.sqrt(expected * (1 - expected) + _LEAST_SPREAD)
+            return lambda expected: np.sqrt(expected * (1 - expected) + _LEAST_VARIANCE)
         # Any constant would do. This one is independent of the units of the scores, and variation
         # within rounding error counts as none.
-        spread = np.nanstd(self.scores_)
-        unit = spread if spread > _ROUNDING * np.nanmax(np.abs(self.scores_)) else 1.0
+        deviation = np.nanstd(self.scores_)
+        unit = deviation if deviation > _ROUNDING * np.nanmax(np.abs(self.scores_)) else 1.0
         return lambda _: unit
 
     def _decompose(self, residuals, rank):

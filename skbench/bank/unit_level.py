@@ -336,11 +336,11 @@ class UnitLevelModel(Documented, BaseEstimator):
         shape = least.shape
         ends = []
         for end, bound, possible in ((low, 0, least), (high, 1, largest)):
-            alike = [bool(np.all(f.y == bound)) and f.is_answers for f in self._fits.values()]
-            alike = np.array(alike) if "model" in levels else np.array(all(alike))
+            extreme = [bool(np.all(f.y == bound)) and f.is_answers for f in self._fits.values()]
+            extreme = np.array(extreme) if "model" in levels else np.array(all(extreme))
             if levels == ["model", "topic"]:
-                alike = alike[:, None]
-            ends.append(np.where(np.broadcast_to(alike, shape), possible, end.reshape(shape)))
+                extreme = extreme[:, None]
+            ends.append(np.where(np.broadcast_to(extreme, shape), possible, end.reshape(shape)))
         return tuple(end.ravel() for end in ends)
 
     def _score_bounds(self, y, answers):

@@ -74,8 +74,8 @@ def height_of(axes, n_lines):
 def _make_room(axes):
     """Set a layout engine for a figure with only these axes, so that names are not cut off."""
     figure = axes[0].figure.canvas.figure  # the whole figure, if the axes are in a subfigure
-    alone = figure.axes == list(axes) and all(ax.get_subplotspec() is not None for ax in axes)
-    if alone and figure.get_layout_engine() is None:
+    only_these = figure.axes == list(axes) and all(ax.get_subplotspec() is not None for ax in axes)
+    if only_these and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     return figure
 

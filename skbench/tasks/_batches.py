@@ -66,17 +66,17 @@ class DrawnTasks(Documented):
         interval = aggregate(draws, weights).interval(confidence_level)
         center, method = self._center()
         found = replace(interval, value=center @ task_weights(self.tasks_, weights), method=method)
-        alike = (found.low == found.high) & (self._draw_kind == "bootstrap")
-        if not alike.any():
+        constant = (found.low == found.high) & (self._draw_kind == "bootstrap")
+        if not constant.any():
             return found
         warn(
-            f"{alike.sum()} of {len(alike)} models have equal scores on all items, such as "
-            f"{self.models_[int(np.argmax(alike))]!r}, so their intervals are unknown (nan). Use "
-            "HierarchicalBetaBinomial, which has intervals for them."
+            f"{constant.sum()} of {len(constant)} models have equal scores on all items, such as "
+            f"{self.models_[int(np.argmax(constant))]!r}, so their intervals are unknown (nan). "
+            "Use HierarchicalBetaBinomial, which has intervals for them."
         )
         names = ("low", "high", "standard_error")
         return replace(
-            found, **{name: np.where(alike, np.nan, getattr(found, name)) for name in names}
+            found, **{name: np.where(constant, np.nan, getattr(found, name)) for name in names}
         )
 
     def iter_draws(self) -> Iterator[Draws]:

@@ -51,8 +51,8 @@ class GridPosterior:
     def draws(self, start, size, rng):
         """Draws `start` to ``start + size`` of the accuracies, (size, n_models, n_tasks)."""
         values = np.empty((size,) + self._k.shape)
-        for i, law in enumerate(self._distributions):
-            values[:, i] = draw_accuracies(self._k[i], self._n[i], law, size, rng)
+        for i, distribution in enumerate(self._distributions):
+            values[:, i] = draw_accuracies(self._k[i], self._n[i], distribution, size, rng)
         return values
 
     def means(self, shares, size, rng, new):
@@ -64,8 +64,8 @@ class GridPosterior:
         if np.any((variance @ shares**2) ** 2 < _MANY_TASKS * (variance**2 @ shares**4)):
             return None
         values = np.empty((size, len(self._k), shares.shape[1]))
-        for i, law in enumerate(self._distributions):
-            known = self._k[i], self._n[i], shares, law
+        for i, distribution in enumerate(self._distributions):
+            known = self._k[i], self._n[i], shares, distribution
             values[:, i], skewness = draw_means(*known, size, rng, new / self._n[i])
             if not np.mean(skewness**2) < _SKEWNESS**2:
                 return None
@@ -126,21 +126,21 @@ class GibbsPosterior:
             np.array([x for name, x in self.diagnostics.items() if name.startswith(kind)])
             for kind in ("ess", "r_hat")
         )
-        ess, apart = sizes.min(axis=0), ratios.max(axis=0)
+        ess, ratio = sizes.min(axis=0), ratios.max(axis=0)
         if np.any(ess < _NOT_CONVERGED):
             worst = np.nanargmin(ess)
             raise ValueError(
                 f"The chains of {np.sum(ess < _NOT_CONVERGED)} of {len(ess)} models have not "
                 f"converged, or are too short (worst {plain(models[worst])!r}: effective sample "
-                f"size {ess[worst]:.0f}, R-hat {apart[worst]:.3f}). Their means may be wrong by "
+                f"size {ess[worst]:.0f}, R-hat {ratio[worst]:.3f}). Their means may be wrong by "
                 "several posterior standard deviations. Use solver='quadrature', or more draws."
             )
-        slow = (ess < _FEWEST_EFFECTIVE) | (apart > _R_HAT)
+        slow = (ess < _FEWEST_EFFECTIVE) | (ratio > _R_HAT)
         if not slow.any():
             return None
         first = np.argmax(slow)
         return (
             f"The chains of {slow.sum()} of {len(slow)} models have not fully converged, such as "
             f"{plain(models[first])!r} (effective sample size {ess[first]:.0f}, R-hat "
-            f"{apart[first]:.3f}). Use more draws, or solver='quadrature'."
+            f"{ratio[first]:.3f}). Use more draws, or solver='quadrature'."
         )

@@ -96,11 +96,11 @@ class RepeatedRuns(Documented, BaseEstimator):
                 f"{plain(incomplete[0])!r} has a missing score. Remove the run, or evaluate it "
                 "again."
             )
-        alike = moments.index[(moments["variance"] == 0) | (moments["n"] == 1)]
-        if len(alike):
+        constant = moments.index[(moments["variance"] == 0) | (moments["n"] == 1)]
+        if len(constant):
             warn(
-                f"{len(alike)} of {len(moments)} results have a single run or equal scores in all "
-                f"runs, such as {plain(alike[0])!r}. Their intervals are unknown (nan)."
+                f"{len(constant)} of {len(moments)} results have a single run or equal scores in "
+                f"all runs, such as {plain(constant[0])!r}. Their intervals are unknown (nan)."
             )
         self.moments_ = moments.drop(columns="n_missing")
         self.labels_ = self.moments_.index

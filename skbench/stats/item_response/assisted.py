@@ -104,8 +104,8 @@ def combined(value, variance, assisted, assisted_variance):
     gap = (assisted - value) ** 2
     expected = np.maximum(assisted_variance - variance, 0.25 * assisted_variance)
     with np.errstate(invalid="ignore", divide="ignore"):
-        apart = (gap > _FREE * expected) & (expected > 0)
-        share = np.where(apart, 1 - _FREE * expected / gap, 0.0)
+        disagree = (gap > _FREE * expected) & (expected > 0)
+        share = np.where(disagree, 1 - _FREE * expected / gap, 0.0)
     share = np.where(np.isfinite(assisted), share, 0.0)
     other = np.where(share > 0, assisted, value)
     other_variance = np.where(share > 0, assisted_variance, variance)

@@ -87,9 +87,9 @@ def unit_level_logit(y, X, topic, attenuation, prior):
     for step in range(_MOST_ROUNDS):
         fit = _posterior(precision, pull, rows, prior, state)
         mean, variance = latent(fit, X, topic, attenuation)
-        spread = 1 / np.maximum(1 / variance - precision, 1e-8)
-        center = spread * (mean / variance - pull)
-        held_out, new_precision, new_pull = _tilted(y, center, spread)
+        cavity = 1 / np.maximum(1 / variance - precision, 1e-8)
+        center = cavity * (mean / variance - pull)
+        held_out, new_precision, new_pull = _tilted(y, center, cavity)
         moved = max(np.max(np.abs(new_precision - precision)), np.max(np.abs(new_pull - pull)))
         share = 1.0 if step < _UNDAMPED else 0.5
         before, state = state, _moved(state, fit, prior, share)
@@ -136,8 +136,8 @@ def unit_level_normal(y, X, topic, attenuation, prior):
         moved = abs(np.log(noise / before)), abs(np.log(state.variance / last.variance))
         if max(moved) < _TOLERANCE:
             break
-    spread = 1 / np.maximum(1 / variance - precision, 1e-12)
-    return fit._replace(held_out=spread * (mean / variance - precision * y), noise=float(noise))
+    cavity = 1 / np.maximum(1 / variance - precision, 1e-12)
+    return fit._replace(held_out=cavity * (mean / variance - precision * y), noise=float(noise))
 
 
 class _Rows:
@@ -203,16 +203,16 @@ def _step(variance, fit, n_fixed, scale):
     return float(np.clip(gradient / information, -1, 1))
 
 
-def _tilted(y, center, spread):
+def _tilted(y, center, cavity):
     """Held-out probability and new pseudo-observation of every answer."""
-    points = center[:, None] + np.sqrt(spread)[:, None] * NODES
+    points = center[:, None] + np.sqrt(cavity)[:, None] * NODES
     logs = _log_likelihood(points, y[:, None])
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True)) * WEIGHTS
     likelihood /= likelihood.sum(axis=1, keepdims=True)
     mean = np.sum(likelihood * points, axis=1)
     variance = np.sum(likelihood * (points - mean[:, None]) ** 2, axis=1)
-    precision = np.maximum(1 / variance - 1 / spread, 1e-10)
-    return expit(points) @ WEIGHTS, precision, (precision + 1 / spread) * mean - center / spread
+    precision = np.maximum(1 / variance - 1 / cavity, 1e-10)
+    return expit(points) @ WEIGHTS, precision, (precision + 1 / cavity) * mean - center / cavity
 
 
 def _log_likelihood(log_odds, y):

@@ -9,7 +9,7 @@ from skbench._warnings import warn
 from skbench.items.rows import SCORE, checked_scores, collected, opened, with_item_key
 
 
-def read_past(past, model, topic, item, score, exclude):
+def read_earlier(past, model, topic, item, score, exclude):
     """Matrix of mean scores, its sorted items and models, and whether all scores are 0 or 1."""
     frame = opened(past)
     names = frame.collect_schema().names()

@@ -52,7 +52,7 @@ def test_folder_repeated_answers_and_the_table(rows, tmp_path):
 def test_refusals(rows, tmp_path):
     rows[rows["model"] == "m0"].to_csv(tmp_path / "one.csv", index=False)
     result = run(items, tmp_path / "one.csv")
-    assert result.exit_code == 1 and "several" in result.stderr
+    assert result.exit_code == 1 and "'model'" in result.stderr
     result = run(items, tmp_path / "one.csv", "--text", "question")
     assert result.exit_code == 1 and "question" in result.stderr
 

@@ -121,15 +121,15 @@ def test_direct_means_warn_if_they_ignore_probabilities(bank, rows):
         compare_models,
         lambda x: summarize_items(pl.from_pandas(x).lazy(), ["model", "topic"]),
     ):
-        with pytest.warns(UserWarning, match="unequal chances"):
+        with pytest.warns(UserWarning, match="'inclusion_probability'"):
             direct(asked)
     # Equal chances within a topic leave its mean without bias.
     within = asked.assign(inclusion_probability=np.where(asked["topic"] == "t1", 0.1, 0.2))
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*unequal chances")
+        warnings.filterwarnings("error", message=".*'inclusion_probability'")
         summarize_items(within, ["model", "topic"])
         leaderboard(asked.assign(inclusion_probability=0.2))
-    with pytest.warns(UserWarning, match="unequal chances"):
+    with pytest.warns(UserWarning, match="'inclusion_probability'"):
         summarize_items(within, "model")
 
 
@@ -142,7 +142,7 @@ def test_probabilities_are_compared_by_value(bank, rows, kind):
         lambda x: x,
         *[pl.from_pandas, lambda x: pl.from_pandas(x).lazy()] * (kind is str),
     ):
-        with pytest.warns(UserWarning, match=r"Items had unequal chances"):
+        with pytest.warns(UserWarning, match="'inclusion_probability'"):
             summarize_items(form(asked), "model")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -150,16 +150,14 @@ def test_probabilities_are_compared_by_value(bank, rows, kind):
 
 
 @pytest.mark.parametrize(("chances", "cell"), [
-    (["0.5"] * 9 + ["0.23%"], "'0.23%'"), ([0.5] * 9 + [None], "blank"), ([0.5] * 9 + [2.0], "2.0"),
-    (["0.5"] * 9 + [""], "blank"), ([0.5] * 9 + [0.0], "0.0"),
+    (["0.5"] * 9 + ["0.23%"], "'0.23%'"), ([0.5] * 9 + [None], ""), ([0.5] * 9 + [2.0], "2.0"),
+    (["0.5"] * 9 + [""], ""), ([0.5] * 9 + [0.0], "0.0"),
 ])  # fmt: skip
 def test_an_invalid_probability_is_named_with_its_row(bank, rows, chances, cell):
     asked = rows[rows["model"] == "m11"].head(10).assign(inclusion_probability=chances)
     for frame in (asked, pl.from_pandas(asked), pl.from_pandas(asked).lazy()):
         where = "" if isinstance(frame, pl.LazyFrame) else " in row 9"
-        with pytest.warns(
-            UserWarning, match=f"'inclusion_probability'{where} is {cell}: no chance"
-        ):
+        with pytest.warns(UserWarning, match=f"'inclusion_probability'{where} .*{cell}"):
             summarize_items(frame, "model")
     with pytest.raises(ValueError, match="inclusion_probability .* row 9 "):
         UnitLevelModel(bank).fit(asked, asked["score"])

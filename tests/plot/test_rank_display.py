@@ -37,7 +37,7 @@ def test_rows_are_ordered_by_mean_rank():
     assert display.sets is None and display.notes == []
 
 
-def test_asked_for_rows_leave_out_ranks_nobody_has():
+def test_requested_rows_omit_empty_ranks():
     display = RankDisplay.from_probabilities(P, labels=["cyd", "ada"])
     assert display.probabilities.index.tolist() == ["ada", "cyd"]
     assert display.probabilities.columns.tolist() == [1, 2, 3]

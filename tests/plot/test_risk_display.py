@@ -73,7 +73,7 @@ def test_a_table_relative_to_another_estimator_is_refused():
         RiskDisplay.from_summary(make_table(), baseline="EB")
 
 
-def test_marks_that_cannot_be_drawn_are_told():
+def test_marks_that_cannot_be_drawn_are_noted():
     table = make_table()
     table.loc[("small", "SR"), "mse_ratio"] = np.nan
     table.loc[("large", "SR"), "mse_ratio"] = 0.0
@@ -81,7 +81,7 @@ def test_marks_that_cannot_be_drawn_are_told():
     assert [(name, found[-2:]) for name, found in noted(notes[1:])] == [("SR", [2, 2])]
 
 
-def test_failures_are_told():
+def test_failures_are_noted():
     table = make_table(failed=3)
     notes = RiskDisplay.from_summary(table).notes
     assert noted(notes[1:]) == [("SR", [3])]

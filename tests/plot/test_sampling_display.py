@@ -71,7 +71,7 @@ def test_missing_estimates_are_nan():
     assert table.isna().sum().sum() == 1 and np.isnan(table.loc[("ada", "law"), 3])
 
 
-def test_estimators_with_fewer_samples_are_told():
+def test_estimators_with_fewer_samples_are_noted():
     results = make_results()
     some = results[(results["estimator"] == "direct") | (results["repetition"] < 2)]
     notes = SamplingDisplay.from_results(some).notes

@@ -166,7 +166,7 @@ def test_large_sizes_are_printed_with_all_digits():
     assert noted(display.notes) == [("", [1234567])]
 
 
-def test_unknown_sizes_are_left_blank_and_told():
+def test_unknown_sizes_are_noted():
     n = pd.Series({TOPICS[0]: 10, TOPICS[1]: 20})
     display = make_display(n=n)
     sizes = {TOPICS[0]: "n = 10", TOPICS[1]: "n = 20"}

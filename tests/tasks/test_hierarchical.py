@@ -336,7 +336,7 @@ OWN = (stats.expon(scale=5), stats.expon(scale=10))
 
 
 def draw_counts(prior, n_models, rng):
-    """Prior counts of models, from the prior that the model will be told."""
+    """Prior counts of models, from the prior that is passed to the model."""
     if prior == "uniform":
         mean, correlation = rng.random((2, n_models, 1))
         size = 1 / correlation - 1

@@ -37,7 +37,7 @@ def fitted(runs, variant="welch"):
 
 
 def small(scores, **columns):
-    """One row per model with a list of scores, on one data set unless told."""
+    """One row per model with a list of scores, on one data set by default."""
     return pd.DataFrame(
         {"model": list(scores), "score": list(scores.values())}
         | {"dataset": "quiz", "task": "knowledge", "language": "da"}
@@ -110,9 +110,9 @@ def test_published_ranks(data_folder, leaderboard):
     assert error.median() < 0.02
     sets = ranking.rank_sets()
     assert sets.index.isin(expected[expected.notna()].index).all()
-    told_apart = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
-    print(f"{leaderboard}: {told_apart:.0%} of the pairs told apart, {sets['best'].sum()} best")
-    assert 0.3 < told_apart < 0.9
+    distinguished = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
+    print(f"{leaderboard}: {distinguished:.0%} of the pairs distinguished, {sets['best'].sum()} best")
+    assert 0.3 < distinguished < 0.9
 
 
 def test_welch_is_that_of_scipy():

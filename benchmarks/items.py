@@ -50,7 +50,7 @@ def by_correlation(scores):
 
 
 def audited(scores):
-    return item_audit(long_form(scores)).items["flagged"].eq("keyed wrongly").to_numpy()
+    return item_audit(long_form(scores)).items["flagged"].eq("wrong key").to_numpy()
 
 
 def turned(scores, share, n_draws, flags):
@@ -73,7 +73,7 @@ def main():
         audit = item_audit(long_form(scores))
         row = {"data": name, "items": len(scores), "models": scores.shape[1]}
         row |= {"effective": audit.n_effective_models, "alpha": audit.reliability.value[0]}
-        row["as published"] = audit.items["flagged"].eq("keyed wrongly").mean()
+        row["as published"] = audit.items["flagged"].eq("wrong key").mean()
         for share in (0.05, 0.02):
             row[f"{share:.0%} found"], row["others"] = turned(scores, share, n_draws, audited)
             row[f"others, {share:.0%}"] = row.pop("others")

@@ -38,7 +38,7 @@ rows = table.stack().rename("score").reset_index()
 
 audit = item_audit(rows)
 print(audit)
-flagged = audit.flagged.index[audit.flagged["flagged"] == "keyed wrongly"]
+flagged = audit.flagged.index[audit.flagged["flagged"] == "wrong key"]
 print(f"{len(set(flagged) & set(wrong))} of 12 found, {len(set(flagged) - set(wrong))} others")
 
 # %%

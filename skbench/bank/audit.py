@@ -16,7 +16,7 @@ from skbench.items.rows import CHANCE, as_frame, collected, joined, with_item_ke
 from skbench.items.tables import score_table
 from skbench.stats.item_response import audit
 
-WRONG, ALIKE, COPY = "keyed wrongly", "no spread", "duplicate of "
+WRONG, ALIKE, COPY = "wrong key", "no variation", "duplicate of "
 _FEW_MODELS, _NAMED = 10, 5
 _FAMILIES = 0.5  # effective models per model, below which models share their mistakes
 
@@ -32,7 +32,7 @@ class ItemAudit(Printed):
         item. `difficulty` is their mean score (a high value means an easy item). `discrimination`
         has the interval ends `low` and `high`. `p_value` tests one-sided that the discrimination is
         not negative. `wrong_key_probability` is the probability of a wrong answer key; it is nan
-        with fewer than 30 items. `flagged` is "keyed wrongly", "no spread" (all scores are equal),
+        with fewer than 30 items. `flagged` is "wrong key", "no variation" (all scores are equal),
         "duplicate of ..." or "".
     reliability : Estimate
         Cronbach's alpha of the benchmark. For correct and incorrect answers it equals KR-20.
@@ -97,7 +97,7 @@ class ItemAudit(Printed):
             words.append("Reliability: unknown.")
         kinds = self.flagged["flagged"]
         for start, heading in (
-            (WRONG, "Probably keyed wrongly"),
+            (WRONG, "Probably wrong keys"),
             (COPY, "Duplicates"),
             (ALIKE, "Same score for all models, so no effect on the ranking"),
         ):
@@ -208,7 +208,7 @@ def item_audit(
     200 items, 60 models (effective number 42.2).
     Reliability: 0.986 (0.980 to 0.992).
     A reliability of 0.9 needs 25 such items.
-    Probably keyed wrongly: 3 of 200 items (1, 0, 2).
+    Probably wrong keys: 3 of 200 items (1, 0, 2).
     """
     # Items are audited one by one, so their inclusion probabilities do not matter.
     rows = as_frame(items).drop(CHANCE, strict=False)

@@ -29,7 +29,7 @@ def scores():
 def test_what_is_wrong_is_flagged(scores):
     found = item_audit(rows_of(scores))
     flagged = found.to_frame()["flagged"]
-    assert (flagged[:5] == "keyed wrongly").sum() >= 4 and (flagged[5:7] == "no spread").all()
+    assert (flagged[:5] == "wrong key").sum() >= 4 and (flagged[5:7] == "no variation").all()
     assert (flagged[7:] == "").all() and set(found.flagged.index) == set(
         flagged[flagged != ""].index
     )
@@ -37,7 +37,7 @@ def test_what_is_wrong_is_flagged(scores):
     assert found.n_complete == 150 and found.n_models == 60
     assert found.items_needed(found.reliability.value[0]) in (150, 151)
     words = "\n".join(found.sentences())
-    n_wrong = (flagged == "keyed wrongly").sum()
+    n_wrong = (flagged == "wrong key").sum()
     assert repr(found) == words and f"{n_wrong} of 150" in words and "2 of 150" in words
 
 
@@ -70,7 +70,7 @@ def test_missing_repeated_and_continuous_answers(scores):
     rng = np.random.default_rng(1)
     gaps = np.where(rng.random(scores.shape) < 0.2, np.nan, scores)
     found = item_audit(rows_of(gaps))
-    assert (found.to_frame()["flagged"][:5] == "keyed wrongly").sum() >= 3
+    assert (found.to_frame()["flagged"][:5] == "wrong key").sum() >= 3
     assert (found.to_frame()["n_models"] < 60).any() and found.n_complete < 150
     twice = pd.concat([rows_of(scores), rows_of(scores)])
     pd.testing.assert_frame_equal(
@@ -79,7 +79,7 @@ def test_missing_repeated_and_continuous_answers(scores):
     graded = rng.normal(0, 1.5, 60) + rng.normal(0.5, 1, (150, 1)) + rng.normal(0, 2, scores.shape)
     graded[:5] = -graded[:5]
     found = item_audit(rows_of(100 * graded))
-    assert (found.to_frame()["flagged"][:5] == "keyed wrongly").all()
+    assert (found.to_frame()["flagged"][:5] == "wrong key").all()
     assert (found.to_frame()["flagged"][5:] == "").sum() >= 143
 
 
@@ -95,7 +95,7 @@ def test_versions_of_models_count_once_as_a_family(scores):
 @pytest.mark.parametrize("n_models", [2, 3, 5])
 def test_few_models_get_a_note(scores, n_models):
     found = item_audit(rows_of(scores[:, :n_models]))
-    assert not (found.to_frame()["flagged"] == "keyed wrongly").any()
+    assert not (found.to_frame()["flagged"] == "wrong key").any()
     m = found.n_effective_models
     reach = 1.0 if m <= 3 else np.tanh(1.96 / np.sqrt(m - 3))
     assert f"{reach:.2f}" in found.sentences()[-1]
@@ -108,7 +108,7 @@ def test_one_model_is_refused(scores):
 
 def test_all_alike_and_nothing_complete():
     found = item_audit(rows_of(np.ones((8, 4))))
-    assert (found.to_frame()["flagged"] == "no spread").all() and np.isnan(found.items_needed())
+    assert (found.to_frame()["flagged"] == "no variation").all() and np.isnan(found.items_needed())
     halves = np.array([[1, np.nan, 0], [np.nan, 1, 1], [0, 1, np.nan], [1, 0, np.nan]])
     assert "Reliability: unknown" in repr(item_audit(rows_of(halves)))
 
@@ -132,6 +132,6 @@ def test_reversed_keys_in_real_matrices(data_folder):
         turned = rng.random(len(table)) < 0.05
         x = table.to_numpy(dtype=float)
         x[turned] = 1 - x[turned]
-        flagged = item_audit(rows_of(x)).to_frame()["flagged"].eq("keyed wrongly").to_numpy()
+        flagged = item_audit(rows_of(x)).to_frame()["flagged"].eq("wrong key").to_numpy()
         assert flagged[turned].mean() >= least.get(name, 0.1), name
         assert flagged[~turned].mean() <= 0.02, name

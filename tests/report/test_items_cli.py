@@ -45,7 +45,7 @@ def test_folder_repeated_answers_and_the_table(rows, tmp_path):
         pd.concat([part, part]).to_csv(folder / f"{name}.csv", index=False)
     result = run(items, folder, "--cluster", "item", "--plot", tmp_path / "p.png")
     assert result.exit_code == 0, result.output
-    assert "60 items, 40 models" in result.stdout and "keyed wrongly" in result.stdout
+    assert "60 items, 40 models" in result.stdout and "wrong key" in result.stdout
     assert (tmp_path / "p.png").stat().st_size > 1000
 
 
@@ -60,8 +60,8 @@ def test_refusals(rows, tmp_path):
 def test_the_picture_names_flagged_items_only(rows):
     found = item_audit(rows, text="prompt")
     display = ScatterDisplay.from_item_audit(found)
-    assert list(display.legend) == ["item", "duplicate", "keyed wrongly"]
+    assert list(display.legend) == ["item", "duplicate", "wrong key"]
     named = display.points[display.points["name"] != ""]
-    expected = found.flagged[found.flagged["flagged"] != "no spread"]
+    expected = found.flagged[found.flagged["flagged"] != "no variation"]
     assert set(named.index) == set(expected.index) and named["y_low"].notna().all()
     assert len(display.points) == 59 and display.plot().ax_ is not None

@@ -181,5 +181,5 @@ def test_topics_of_one_item_do_not_swing(seed):
     given = prior([0, 1, 1], [0.25, 1, 1], n_topics)
     fit = unit.unit_level_logit(y, X, topic, np.ones(n), given)
     assert np.isfinite(fit.coefficients).all()
-    # Held-out chances tell right answers from wrong ones.
+    # Held-out probabilities distinguish correct and incorrect answers.
     assert fit.held_out[y == 1].mean() > fit.held_out[y == 0].mean() + 0.2

@@ -111,7 +111,9 @@ def test_published_ranks(data_folder, leaderboard):
     sets = ranking.rank_sets()
     assert sets.index.isin(expected[expected.notna()].index).all()
     distinguished = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
-    print(f"{leaderboard}: {distinguished:.0%} of the pairs distinguished, {sets['best'].sum()} best")
+    print(
+        f"{leaderboard}: {distinguished:.0%} of the pairs distinguished, {sets['best'].sum()} best"
+    )
     assert 0.3 < distinguished < 0.9
 
 

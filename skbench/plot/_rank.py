@@ -232,7 +232,7 @@ def _draw_frames(ax, sets):
     """Draw a frame around the confidence set of each row; return the legend handle."""
     from matplotlib.patches import Patch, Rectangle
 
-    look = {"facecolor": "none", "edgecolor": _style.VERMILLION, "linewidth": 1.3}
+    look = {"facecolor": "none", "edgecolor": _style.VERMILION, "linewidth": 1.3}
     for row, (low, high) in enumerate(sets.to_numpy()):
         box = Rectangle((low - 0.46, row - 0.42), high - low + 0.92, 0.84, zorder=5, **look)
         ax.add_patch(box)

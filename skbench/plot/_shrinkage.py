@@ -20,7 +20,7 @@ _PALE = "#cfe1ef"
 _LOOKS = {
     "moved": (_style.BLUE, True),
     "toward": (_style.BLUE, True),
-    "farther": (_style.VERMILLION, False),
+    "farther": (_style.VERMILION, False),
     "same": (_style.MUTED, True),
     "unknown": (_style.MUTED, False),
 }

@@ -13,7 +13,7 @@ BAND = "#f6f7f9"
 # Based on the palette of Okabe and Ito for color-blind readers. The last two colors are darker, for
 # thin lines on white.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#b0578d", "#c98a00")
-BLUE, VERMILLION = COLORS[:2]
+BLUE, VERMILION = COLORS[:2]
 
 _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5

@@ -154,14 +154,14 @@ class TrendDisplay(Display):
         x, ends = p["place"].to_numpy(), self._ends()
         self._dress(ax, ylabel, ends)
         style = "-" if self.shown else "--"
-        look = {"color": _style.VERMILLION, "linewidth": 1.6, "linestyle": style}
+        look = {"color": _style.VERMILION, "linewidth": 1.6, "linestyle": style}
         edge = np.array([x.min(), x.max()])
         (line,) = ax.plot(edge, self._line(edge, self.slope["value"]), zorder=3, **look)
         handles = [line]
         if "range" in self.legend:
             grid = np.linspace(*edge, 101)
             low, high = (self._line(grid, self.slope[name]) for name in ("low", "high"))
-            fill = {"color": _style.VERMILLION, "alpha": 0.15, "linewidth": 0, "zorder": 1}
+            fill = {"color": _style.VERMILION, "alpha": 0.15, "linewidth": 0, "zorder": 1}
             handles.append(ax.fill_between(grid, np.fmin(low, high), np.fmax(low, high), **fill))
         low, high = np.clip(p[["low", "high"]].to_numpy(), *ends).T
         ax.vlines(x, low, high, color=_style.BLUE, linewidth=1.6, zorder=4)

@@ -92,7 +92,7 @@ DAMAGED = {
     "no UTF-8": lambda description, table: (b"\xff", table),
     "no models": lambda description, table: (description | {"models": [], "ability": []}, table),
     "a model thrice": lambda description, table: (description | {"models": ["ada"] * 4}, table),
-    "a nameless model": lambda description, table: (description | {"models": [None, *"abc"]}, table),
+    "an unnamed model": lambda description, table: (description | {"models": [None, *"abc"]}, table),
     "a model less": lambda description, table: (
         description | {"models": list("abc"), "ability": [1, 2, 3]}, table),
     "a list of a model": lambda description, table: (description | {"models": [["ada"], *"bcd"]}, table),

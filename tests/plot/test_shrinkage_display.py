@@ -227,9 +227,9 @@ def test_colours_follow_the_truth(pyplot):
     shafts = arrows(display.ax_)
     names = display.rows.index
     rows = {color: {names[row] for *_, row in found} for color, found in shafts.items()}
-    blue, vermillion = (0.0, 0.45, 0.7), (0.84, 0.37, 0.0)
+    blue, vermilion = (0.0, 0.45, 0.7), (0.84, 0.37, 0.0)
     assert rows[blue] == {"law", "virology"}
-    assert rows[vermillion] == {"anatomy", "art"}
+    assert rows[vermilion] == {"anatomy", "art"}
     assert len(rows) == 3  # the third, grey, for the one that did not move
 
 

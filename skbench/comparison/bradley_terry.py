@@ -43,19 +43,17 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     model_a, model_b : str, default="model_a", "model_b"
         Columns of `X` with the names of the two models of a vote.
     covariates : str or list of str, default=None
-        Numeric columns that may influence a vote, coded as differences (a minus b), such as the
-        difference in length of the two answers. Ratings refer to votes with all covariates 0.
+        Numeric columns that may influence a vote, coded as differences (a minus b), such as that
+        of the answer lengths. Ratings refer to votes with all covariates 0.
     position : bool, default=False
         Whether to estimate the advantage of being shown first, if `model_a` always was. Ratings
         then refer to votes without this advantage.
     ties : {"half", "davidson"}, default="half"
-        Whether a tie counts as half a win for each model, or is a separate outcome with its own
-        probability [2]_.
+        Whether a tie is half a win for each model, or an outcome with its own probability [2]_.
     judge : str, default=None
-        Column of `X` with the verdict of an LLM judge on every vote, coded as `y`. Humans need to
-        decide only some of the votes, and `y` is missing elsewhere. The estimand stays the
-        ratings by human votes; the verdicts reduce the variance as far as the judge agrees with
-        humans [3]_. Needs ``ties="half"``.
+        Column of `X` with the verdict of an LLM judge on every vote, coded as `y`, which may be
+        missing for some votes. The estimand stays the ratings by human votes. The verdicts reduce
+        their variance as far as the judge agrees with humans [3]_. Needs ``ties="half"``.
 
     Attributes
     ----------
@@ -74,7 +72,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         0 for a finite rating, inf for a model that never lost to the others, -inf for one that
         never won, nan for one that no votes connect with the others.
     wins_ : DataFrame of shape (n_models, n_models)
-        Number of human votes that the row's model won against the column's, ties as halves.
+        Human votes that the row's model won against the column's, ties as halves.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf if ties are halves, or there are no ties.
     unit_ : {"votes", "clusters"}
@@ -104,9 +102,8 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     With a judge, the human votes must be a random sample of all votes. Whether a rating is
     finite, and its degrees of freedom, depend only on the human votes.
 
-    When not to use it: if answers have individual scores, which carry more information (use
-    `leaderboard`); for a table of counts, unless each row is repeated by its count; with a judge,
-    in `GridSearchCV`, because neither its folds nor `score` support missing outcomes.
+    When not to use it: if answers have individual scores (use `leaderboard`); for a table of
+    counts (repeat its rows first); with a judge in `GridSearchCV`, which needs all outcomes.
 
     References
     ----------
@@ -159,9 +156,9 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         X : dataframe of shape (n_votes, n_columns)
             One row per vote, with the two models, the covariates and the judge's verdicts.
         y : array-like of shape (n_votes,)
-            Winner of each vote, as a number for `model_a` (1 won, 0.5 tied, 0 lost), as the name of
-            the winning model, or as "model_a" or "model_b" (or the column names); "tie" for ties.
-            With a judge, missing (nan, None, "") for votes that no human decided.
+            Winner as a number for `model_a` (1 won, 0.5 tied, 0 lost), as a model name, or as
+            "model_a" or "model_b" (or the column names); "tie" for ties. With a judge, missing
+            (nan, None, "") for votes that no human decided.
         cluster : array-like of shape (n_votes,), default=None
             Clusters of dependent votes, such as the prompt or the voter.
 
@@ -307,8 +304,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        As in `skbench.leaderboard`, t tests of all pairs at the Bonferroni level decide which
-        model is better. Ranks, letters and the set of possibly best models follow from them.
+        Ranks and letters follow from t tests of all pairs at the Bonferroni level.
         """
         estimate = self.estimate(scale, confidence_level)
         place = self.standing_.where(self.standing_ != 0, self.ratings_).to_numpy()
@@ -337,13 +333,13 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Returns
         -------
         DataFrame of shape (n_models, n_models)
-            Additional votes after which the difference is significant with power 0.8, if the
-            estimate is true. 0 if it is significant now, nan if a rating is not finite.
+            Additional votes for power 0.8 if the estimated difference is true. 0 if it is
+            significant now, nan if a rating is not finite.
 
         Notes
         -----
-        The additional votes are assumed to be independent. The number is itself an estimate,
-        because the difference is. With ties as halves it tends to be too large.
+        The additional votes are assumed to be independent. With ties as halves, the number tends
+        to be too large.
         """
         better = self.leaderboard(confidence_level=confidence_level).rank_sets.better
         rating, alpha = self.ratings_.to_numpy(), self._alpha_of_pairs(confidence_level)

@@ -143,9 +143,8 @@ def votes_needed(rating, error, log_ties, alpha, power):
 
     Notes
     -----
-    The information ``1 / error^2`` on a difference `d` must become ``(z / d)^2``, where `z` is the
-    sum of the normal quantiles of ``1 - alpha / 2`` and of the power. Each vote adds its
-    `outcome_variance`.
+    The information ``1 / error^2`` on a difference `d` must become ``(z / d)^2``, with the sum `z`
+    of the normal quantiles of ``1 - alpha / 2`` and the power. A vote adds its `outcome_variance`.
 
     Examples
     --------
@@ -187,16 +186,14 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
 
     Notes
     -----
-    The log-likelihood is maximized by Newton's method. The score for the log odds of a vote is the
-    outcome minus its expectation, with and without Davidson's ties. A step that changes log odds by
-    up to `r` is multiplied by ``log(1 + r) / r``, which guarantees an increase of the likelihood
-    [1]_. The sandwich covariance is ``A G A`` with the inverse information `A` and the squared
-    scores `G`, summed by cluster.
+    The likelihood is maximized by Newton's method. The score of a vote is its outcome minus the
+    expectation. A step that changes log odds by up to `r` is multiplied by ``log(1 + r) / r`` to
+    guarantee an increase [1]_. The sandwich covariance is ``A G A`` with the inverse information
+    `A` and the squared scores `G`, summed by cluster.
 
     If cluster c has the share `p_c` of the information on a parameter, ``C = 1 / sum p_c^2`` is the
-    effective number of clusters. Standard errors are multiplied by ``sqrt(C / (C - 1))``, and t
-    intervals have ``C - 1`` degrees of freedom, at least 1. This equals CR2 for clusters of equal
-    size, and for any two clusters.
+    effective number of clusters. Standard errors are multiplied by ``sqrt(C / (C - 1))``, as CR2
+    does for two or equal clusters, and t intervals have ``C - 1`` degrees of freedom, at least 1.
 
     With a judge, the estimate is prediction-powered [2]_. Humans decide `n` of `N` votes, chosen at
     random. The estimating equation for weight `l` is: the mean human score minus `l` times the mean
@@ -208,10 +205,8 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     A judge that rarely disagrees with humans may not disagree in any of their votes, and still be
     biased. Therefore the squared judge scores, times the weight, include one added disagreement
     for each model: the mean square of a score in its votes, or with clusters the mean squared sum
-    over a cluster, as if the judge favored the model there. As each vote has two models, a model is
-    in two of these. For the one of 3 or 4 models that an otherwise perfect judge favors, 95%
-    intervals covered 0.71 to 0.90 without the addition (test_a_judge_with_a_rare_bias), and 0.92 to
-    1 with it.
+    over a cluster. For a model that an otherwise perfect judge favors, 95% intervals covered 0.71
+    to 0.90 without it, and 0.92 to 1 with it (test_a_judge_with_a_rare_bias).
 
     References
     ----------
@@ -234,13 +229,9 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     place = standing(count_wins(people, n_models))
     people, votes = (x.at((place[x.first] == 0) & (place[x.second] == 0)) for x in (people, votes))
     if np.all(people.outcome == 0.5):
-        raise ValueError(
-            "No two models both won and lost against each other, so no rating is finite."
-        )
+        raise ValueError("No two models both won and lost against each other: no finite rating.")
     if np.ptp(people.cluster) == 0:
-        raise ValueError(
-            "All votes are in one cluster. Omit cluster=, or add votes of other clusters."
-        )
+        raise ValueError("All votes are in one cluster. Omit cluster=, or add other clusters.")
     davidson = davidson and 0.5 in people.outcome
     n_parameters = n_models + votes.features.shape[1] + davidson
     finite = np.append(place == 0, np.ones(n_parameters - n_models, dtype=bool))

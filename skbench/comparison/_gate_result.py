@@ -195,8 +195,9 @@ class GateResult(Printed):
             return [f"None of {len(self.topics)} topics is significantly worse, after adjustment."]
         lost = [f"{_short(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
+        are = "is" if len(worse) == 1 else "are"
         return [
-            f"{len(worse)} of {len(self.topics)} topics are significantly worse, after "
+            f"{len(worse)} of {len(self.topics)} topics {are} significantly worse, after "
             f"adjustment: {', '.join(lost)}{more}."
         ]
 

@@ -147,7 +147,7 @@ def test_scales_are_recognised_said_and_may_be_contradicted():
     assert any("from 1 to 5" in words for words in pair.remarks)
     given = compare_models(rows_of(a=a, b=b), "a", "b", bounds=(1, 5))
     assert given.estimate.low[0] == pair.estimate.low[0] and not given.remarks
-    with pytest.raises(ValueError, match="outside bounds"):
+    with pytest.raises(ValueError, match="bounds"):
         compare_models(rows_of(a=a, b=b), bounds=(1, 4))
     assert any("from 1 to 5" in words for words in leaderboard(rows_of(a=a, b=b)).remarks)
 
@@ -198,15 +198,15 @@ def test_populations_that_cannot_be_are_refused():
     rng = np.random.default_rng(9)
     rows = rows_of(a=rng.random(60), b=rng.random(60))
     topics = rows.assign(topic=np.where(rows["item"] < 20, "x", "y"))
-    with pytest.raises(ValueError, match="59 items, but 60 were asked"):
+    with pytest.raises(ValueError, match="59 .* 60 "):
         compare_models(rows, population=59)
-    with pytest.raises(ValueError, match="a number for each"):
+    with pytest.raises(ValueError, match="population"):
         leaderboard(topics, topics="topic", population=100)
-    with pytest.raises(ValueError, match="no number for 'y'"):
+    with pytest.raises(ValueError, match="'y'"):
         leaderboard(topics, topics="topic", population={"x": 30})
-    with pytest.raises(ValueError, match="of 'x'"):
+    with pytest.raises(ValueError, match="'x'"):
         leaderboard(topics, topics="topic", population={"x": 3, "y": 90})
-    with pytest.raises(ValueError, match="topic 'z', of which nothing is known"):
+    with pytest.raises(ValueError, match="'z'"):
         leaderboard(topics, topics="topic", population={"x": 30, "y": 90, "z": 70})
     leaderboard(topics, topics="topic", population={"x": 30, "y": 90})
 

@@ -43,7 +43,7 @@ def test_verdict_is_that_of_the_worst_topic(rows):
         assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "t4"
         head, *others = result.sentences()
         assert head.startswith(verdict.upper())
-        assert ("by the worst topic" in head) == (verdict != "pass")
+        assert ("worst topic" in head) == (verdict != "pass")
         assert any("most likely t4 (" in text for text in others)
     assert json.loads(result.to_json())["worst"] == found
 
@@ -68,7 +68,7 @@ def test_no_floor_is_passed_above_the_mean_of_a_topic():
     rows = pd.concat([rows.assign(model="old"), rows.assign(model="new")])
     result = gate(rows, "old", "new", 0.3, worst=0.7, by="topic")
     assert result.verdict == result.worst_topic()["verdict"] == "undecided"
-    assert any("items of small have 0.6" in text for text in result.sentences())
+    assert any("small" in text and "0.6" in text for text in result.sentences())
     assert gate(rows, "old", "new", 0.3, worst=0.6, by="topic").verdict == "pass"
 
 
@@ -91,7 +91,7 @@ def test_nothing_is_known_of_a_topic_that_the_candidate_did_not_answer(rows):
         with pytest.warns() as caught:
             result = gate(gaps, "old", "new", 0.5, by="topic", worst=floor)
         assert (result.verdict, result.worst_topic()["verdict"]) == (verdict, verdict)
-        assert result.remarks[-1].startswith("Nothing is known of topics 't0', 't4'")
+        assert "'t0', 't4'" in result.remarks[-1]
         assert "interval unknown to 0." in repr(result)
         told = " ".join(str(warning.message) for warning in caught)
         assert "('new', 't0')" in told and "00000" not in told
@@ -99,7 +99,7 @@ def test_nothing_is_known_of_a_topic_that_the_candidate_did_not_answer(rows):
     one = gaps[(gaps["model"] == "old") | (gaps["topic"] == "t1")]
     with (
         pytest.warns(),
-        pytest.raises(ValueError, match="'new' answered items of topic 't1' alone"),
+        pytest.raises(ValueError, match="'new' .* 't1'"),
     ):
         gate(one, "old", "new", 0.5, by="topic", worst=0.3)
     with pytest.raises(ValueError, match=r"such as those of \('new', 't\d'\)"):
@@ -135,7 +135,7 @@ def test_with_a_bank_the_worst_topic_is_that_of_its_draws():
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({}, "needs topics"), ({"by": "topic", "worst": 70}, "no score"), ({"by": "one"}, "two")],
+    [({}, "by="), ({"by": "topic", "worst": 70}, "worst=70"), ({"by": "one"}, "two")],
 )
 def test_floors_without_meaning_are_refused(rows, options, told):
     with pytest.raises(ValueError, match=told):

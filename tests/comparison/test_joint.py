@@ -174,7 +174,7 @@ def test_blanks_are_bounds_wrong_or_refused():
     right = gaps.loc[gaps["model"] == "b", "score"].sum()
     assert board.bounds.loc["b"].tolist() == [0.3, right / 100, (right + 30) / 100]
     assert list(board.bounds.index) == ["b"]
-    assert any(text.startswith("b left 30% of the items blank") for text in board.remarks)
+    assert any(text.startswith("b ") and "30%" in text for text in board.remarks)
     wrong = quiet(leaderboard, gaps, missing="wrong")
     assert wrong.to_frame().loc["b", "estimate"] == right / 100
     with pytest.raises(ValueError):
@@ -190,9 +190,7 @@ def test_a_score_beyond_what_its_blanks_leave_open_is_told():
     rows += [("B", 200 + i, float(i < 2)) for i in range(3)]
     board = quiet(leaderboard, pd.DataFrame(rows, columns=["model", "item", "score"]))
     assert board.to_frame().loc["A", "estimate"] == pytest.approx(1 / 3)
-    assert any(
-        text.startswith("The score of A by least squares is beyond") for text in board.remarks
-    )
+    assert any("score of A is outside" in text for text in board.remarks)
 
 
 def test_models_without_shared_items_may_have_any_rank():

@@ -171,7 +171,7 @@ def test_scores_that_are_all_alike_tell_nothing(constant, by):
 def test_missing_items_are_named():
     items = simulated(9, GAINS)
     fewer = items[(items["model"] != "low") | (items["item"] > 1)]
-    with pytest.warns(UserWarning, match="'low' lacks 2"):
+    with pytest.warns(UserWarning, match="'low' .*2"):
         board = leaderboard(fewer)
     assert_array_equal(board.n_items, [180, 180, 178])
     assert np.linalg.eigvalsh(board.covariance).min() > 0
@@ -241,4 +241,4 @@ def test_letters_are_told_where_they_help(n_triples, n_groups):
         shared = [[bool(a & b) for b in told] for a in told]
         assert_array_equal(shared, ~(better | better.T))
     assert ("ties" in repr(board)) == (n_groups == 9)
-    assert ("More than 26 groups" in repr(board)) == (n_groups != 9)
+    assert ("26 groups" in repr(board)) == (n_groups != 9)

@@ -127,11 +127,11 @@ def test_zero_errors_are_warned_of():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "either standard_error .* or covariance"),
-        ({"standard_error": [0.1, 0.1], "covariance": np.eye(2)}, "not both"),
-        ({"covariance": np.eye(3)}, "covariance has 3 entries"),
-        ({"covariance": [[1.0, 0.2], [0.5, 1.0]]}, "finite and symmetric"),
-        ({"covariance": [[1.0, np.nan], [np.nan, 1.0]]}, "finite and symmetric"),
+        ({}, "standard_error= .* covariance="),
+        ({"standard_error": [0.1, 0.1], "covariance": np.eye(2)}, "standard_error= .* covariance="),
+        ({"covariance": np.eye(3)}, "covariance"),
+        ({"covariance": [[1.0, 0.2], [0.5, 1.0]]}, "symmetric"),
+        ({"covariance": [[1.0, np.nan], [np.nan, 1.0]]}, "finite"),
         ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "eigenvalue"),
         ({"covariance": pd.DataFrame(np.eye(2), ["ada", "bob"], ["bob", "ada"])}, "same labels"),
         ({"standard_error": [0.1, 0.1], "df": 0.5}, "df"),

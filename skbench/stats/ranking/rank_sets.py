@@ -60,8 +60,8 @@ def dominance(
     The procedure is that of section 3 of [1]_. For each ordered pair, the hypothesis that `j` is
     not better than `k` is rejected if ``(estimate_j - estimate_k) / s_jk`` exceeds the critical
     value, which is the `confidence_level` quantile of the largest ``(noise_j - noise_k) / s_jk``
-    over the pairs still in the family. Rejecting ``(j, k)`` keeps ``(k, j)`` in the family. For a pair with
-    standard error 0, any difference is significant, even if only because all answers are correct.
+    over the pairs still in the family. Rejecting ``(j, k)`` keeps ``(k, j)`` in the family. If a
+    standard error is 0, any difference is significant, even if all answers are correct by chance.
 
     References
     ----------

@@ -223,10 +223,8 @@ def test_identical_models_are_not_known_to_be_equal(binary):
         c = compare_models(shifted)
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])
-    assert repr(c).splitlines()[:2] == [
-        "twin - a = 0.1000 (standard error unknown, 95% interval unknown).",
-        "p unknown by t test.",
-    ]
+    assert repr(c).startswith("twin - a = 0.1000 (")
+    assert repr(c).count("unknown") >= 3  # standard error, interval, p-value
 
 
 @pytest.mark.parametrize("scores", [(1 / 3, 1, 2 / 3), (0.5, 0.25, 0.0)])

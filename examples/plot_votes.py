@@ -81,7 +81,7 @@ if len(sys.argv) > 1:
     display.figure_.savefig(sys.argv[1], dpi=150)
 
 # %%
-# People cast a fifth of the votes, and an LLM judge decides all pairs. The judge usually agrees with
+# People cast a fifth of the votes, and an LLM judge decides all pairs. The judge often agrees with
 # people but favors model D. Its verdicts alone overrate D. Combined with human votes, they shorten
 # the intervals.
 

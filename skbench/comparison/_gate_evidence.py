@@ -13,7 +13,7 @@ from skbench._checks import listed
 from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
 from skbench.comparison._gate_worst import worst_of_bank, worst_of_items
-from skbench.comparison._pair_warnings import SKEWED, has_no_spread, skewed, warn_of_units
+from skbench.comparison._pair_warnings import SKEWED, are_constant, skewed, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import compared, pair_positions
 from skbench.comparison.extreme_groups import Extremes
@@ -202,7 +202,7 @@ def _compared(table, level):
     worse = np.where(difference < 0, found.p_value / 2, 1 - found.p_value / 2)
     exact = paired.mcnemar_exact_less(fields["only_a"], fields["only_b"])
     worse = np.where(fields["exact"] & (fields["left"] == 1), exact, worse)
-    error = np.where(has_no_spread(table, fields), 0.0, np.nan_to_num(e.standard_error))
+    error = np.where(are_constant(table, fields), 0.0, np.nan_to_num(e.standard_error))
     own = {"difference": difference, "low": low, "high": e.high, "method": e.method,
            "worse": np.nan_to_num(worse, nan=1.0), "standard_error": error,
            "skewed": skewed(table, fields)}  # fmt: skip

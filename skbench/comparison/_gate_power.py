@@ -34,8 +34,8 @@ def power_of_items(found, margin, level, fail, reach, shifted):
         variance = float(found["variance"][0]) * n
         size = max(n / (df + 1), 1.0)
         if not variance > (ROUNDING * margin) ** 2:
-            alike = found["difference"][0] == 0 and math.isfinite(reach)
-            needed = _first_to_clear(margin, size, level, reach, shifted) if alike else math.nan
+            identical = found["difference"][0] == 0 and math.isfinite(reach)
+            needed = _first_to_clear(margin, size, level, reach, shifted) if identical else math.nan
             return {"power": math.nan, "items_needed": needed}
 
         def power_at(items):

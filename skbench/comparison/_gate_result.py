@@ -107,21 +107,21 @@ class GateResult(Printed):
         old, new, loss = *map(_short, (self.baseline, self.candidate)), f"{self.margin:.4g}"
         ends = f"{low} to {high}" if np.isfinite(self.low) else "unknown"
         interval = f"({100 * self.confidence_level:.4g}% interval {ends})"
-        alone = noninferiority.decide(self.low, self.high, self.margin, self.fail)
+        mean_verdict = noninferiority.decide(self.low, self.high, self.margin, self.fail)
         beyond = self.fail == "margin"
         if not np.isfinite(self.low):
             reason = f"so the tolerated loss of {loss} cannot be tested"
-        elif alone == "pass":
+        elif mean_verdict == "pass":
             reason = f"so any loss is smaller than the tolerated loss of {loss}"
-        elif alone == "fail" and beyond:
+        elif mean_verdict == "fail" and beyond:
             reason = f"so {new} is worse than {old} by more than the tolerated loss of {loss}"
-        elif alone == "fail":
+        elif mean_verdict == "fail":
             reason = f"so {new} is significantly worse than {old} and the loss may exceed {loss}"
         elif beyond:
             reason = f"but the interval includes losses on both sides of the tolerated {loss}"
         else:
             reason = f"but the interval includes both no loss and the tolerated loss of {loss}"
-        because = "" if alone == self.verdict else " because of the worst topic"
+        because = "" if mean_verdict == self.verdict else " because of the worst topic"
         verdict = (
             f"{self.verdict.upper()}{because}: {new} - {old} = {difference} {interval}, {reason}."
         )

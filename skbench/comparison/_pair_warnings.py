@@ -24,7 +24,7 @@ def skewed(table, fields):
     return doubtful if doubtful.mean() > _BY_CHANCE else np.zeros_like(doubtful)
 
 
-def has_no_spread(table, fields):
+def are_constant(table, fields):
     """Whether differences are equal on all items, except for rounding."""
     return np.isfinite(fields["df"]) & ~(fields["variance"] > table.rounding**2)
 
@@ -36,8 +36,8 @@ def warn_of_pairs(table, pairs, fields, labels):
     two = len(table.models) == 2
     present = np.array([np.isfinite(fit.mean).all() for fit in pairs.fits])
     absent = unknown & (np.tile(~present, len(labels) // len(present)))
-    alike = has_no_spread(table, fields)
-    one_cluster = related & ~unknown & ~alike & np.isnan(fields["variance"])
+    constant = are_constant(table, fields)
+    one_cluster = related & ~unknown & ~constant & np.isnan(fields["variance"])
     few = "are in one cluster" if table.is_clustered else "are linked by a single item"
     cases = [
         (absent, "lack the answers of one model: the difference is unknown (nan)"),
@@ -48,7 +48,7 @@ def warn_of_pairs(table, pairs, fields, labels):
         (~related & ~unknown, "share no items: the comparison is unpaired"),
         (one_cluster, f"{few}: the standard error is unknown (nan)"),
         (
-            related & alike,
+            related & constant,
             "differ by the same amount on every item: the standard error is unknown (nan)",
         ),
     ]
@@ -109,7 +109,7 @@ def _named(labels, affected):
 
 def warn_of_scores(table, fits, estimate, variance):
     """Warn of few skewed scores, and of scores that are all equal."""
-    models, alike = estimate.labels, np.flatnonzero((variance == 0) & np.isnan(estimate.low))
+    models, constant = estimate.labels, np.flatnonzero((variance == 0) & np.isnan(estimate.low))
     doubtful = _skewed_scores(table, fits)
     if doubtful.mean() > _BY_CHANCE:
         warn(
@@ -117,10 +117,10 @@ def warn_of_scores(table, fits, estimate, variance):
             f"{plain(table.models[int(np.argmax(doubtful))])!r}: t intervals may cover less than "
             "stated."
         )
-    if alike.size:
+    if constant.size:
         warn(
-            f"{alike.size} of {len(models)} models have equal scores on all items, such as "
-            f"{plain(models[alike[0]])!r}: their standard errors and intervals are unknown."
+            f"{constant.size} of {len(models)} models have equal scores on all items, such as "
+            f"{plain(models[constant[0]])!r}: their standard errors and intervals are unknown."
         )
 
 

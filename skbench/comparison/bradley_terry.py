@@ -18,7 +18,7 @@ from skbench._types import Level, Names, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison import _votes
 from skbench.comparison._comparison import POWER
-from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
+from skbench.comparison.leaderboards import NO_BOUNDS, Leaderboard
 from skbench.comparison.ranks import sets_of_verdicts, tied
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import t_interval
@@ -318,7 +318,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
             ties=partial(tied, sets),
             n_items=(wins + wins.T).sum(axis=1).astype(int),
             n_clusters=(self.df_ + 1).fillna(0).round().to_numpy(dtype=int),
-            bounds=NO_BLANKS,
+            bounds=NO_BOUNDS,
             remarks=(*self._not_finite(),),
         )
 

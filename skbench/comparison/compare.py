@@ -12,7 +12,7 @@ import pandas as pd
 from skbench._checks import names_of, plain
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Rows, checked
 from skbench.comparison._comparison import POWER, ModelComparison
-from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
+from skbench.comparison._pair_warnings import are_constant, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
 from skbench.comparison.posterior import (
     check_bank_settings,
@@ -215,9 +215,9 @@ def comparison_by_posterior(posterior, a, b, confidence_level, adjust):
 def in_order(scores):
     """Positions of all pairs, the better model first; adjacent models come first."""
     best_first = np.argsort(-scores, kind="stable")
-    apart = np.arange(1, len(scores))
-    i = np.concatenate([np.arange(len(scores) - d) for d in apart])
-    return best_first[np.column_stack([i, i + np.repeat(apart, apart[::-1])])]
+    gaps = np.arange(1, len(scores))
+    i = np.concatenate([np.arange(len(scores) - d) for d in gaps])
+    return best_first[np.column_stack([i, i + np.repeat(gaps, gaps[::-1])])]
 
 
 class _Chosen(dict):
@@ -258,8 +258,8 @@ def pair_positions(table, a, b):
 def _refuse_shared_clusters(table, pairs, item):
     """Raise an error if models share clusters but no items."""
     in_both = (table.cluster_sums(np.isfinite(table.scores)) > 0).all(axis=1)
-    apart = ~pairs.related[:, 0, 1]
-    if np.any(in_both & apart[table.cluster_groups]):
+    unrelated = ~pairs.related[:, 0, 1]
+    if np.any(in_both & unrelated[table.cluster_groups]):
         a, b = table.models
         raise ValueError(
             f"Models {a!r} and {b!r} share clusters but no values of {item!r}, so they are neither "
@@ -289,7 +289,7 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     difference, n = fields["difference"], fields["n_items"]
     difference = np.where(np.abs(difference) <= table.rounding, 0.0, difference)
     # Equal unbounded differences do not show how far other items would vary: nan, not 0.
-    variance = np.where(has_no_spread(table, fields), np.nan, fields["variance"])
+    variance = np.where(are_constant(table, fields), np.nan, fields["variance"])
     of_ends = fields["variance"] if table.bounds is not None else variance
     fields |= {"difference": difference, "variance": of_ends}
     low, high, p_value = intervals(fields, level, table.range_of_differences)

@@ -36,7 +36,7 @@ from skbench.stats.ranking import ranks
 
 _MANY = 0.05  # share of missing answers above which bounds are reported
 _MOST_REPORTED = 5  # models with the most missing answers
-NO_BLANKS = pd.DataFrame(columns=["blank", "low", "high"])
+NO_BOUNDS = pd.DataFrame(columns=["blank", "low", "high"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,7 +248,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
-        remarks=(*remarks, *_bounds_in_words(bounds, missing, estimate)),
+        remarks=(*remarks, *_on_bounds(bounds, missing, estimate)),
     )
 
 
@@ -272,7 +272,7 @@ def leaderboard_by_posterior(posterior, confidence_level):
         ties=partial(tied, sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
-        bounds=NO_BLANKS,
+        bounds=NO_BOUNDS,
         remarks=() if comparison is None else comparison.remarks,
     )
 
@@ -295,21 +295,21 @@ def _n_clusters(table):
 
 def _bounds(table):
     """Scores with all missing answers at the lowest and highest score, for models with many."""
-    blank = table.n_answers == 0
+    missing = table.n_answers == 0
     least, most = 0.0, 1.0
     if not table.right_or_wrong:
         least, most = np.nanmin(table.scores), np.nanmax(table.scores)
-    share = blank.mean(axis=0)
+    share = missing.mean(axis=0)
     many = np.flatnonzero(share > _MANY)
-    n_items = table.group_sums(np.ones((len(blank), 1)))
+    n_items = table.group_sums(np.ones((len(missing), 1)))
     columns = {"blank": share[many]}
     for name, score in (("low", least), ("high", most)):
-        full = np.where(blank[:, many], score, table.scores[:, many])
+        full = np.where(missing[:, many], score, table.scores[:, many])
         columns[name] = np.mean(table.group_sums(full) / n_items, axis=0)
     return pd.DataFrame(columns, index=table.models[many])
 
 
-def _bounds_in_words(bounds, missing, estimate):
+def _on_bounds(bounds, missing, estimate):
     """Sentences on how far missing answers could change scores."""
     if missing == "wrong":
         return

@@ -329,18 +329,18 @@ def _errors(standard_error, covariance, labels):
     if covariance is None:
         error = check_column("standard_error", standard_error, labels, minimum=0)
         _warn_of_zeros(error, labels)
-        apart = np.hypot(error[:, None], error)
-        np.fill_diagonal(apart, 0)
-        return np.diag(error), apart
+        pair_error = np.hypot(error[:, None], error)
+        np.fill_diagonal(pair_error, 0)
+        return np.diag(error), pair_error
     covariance = _checked_covariance(covariance, labels)
     variance = np.diag(covariance)
     _warn_of_zeros(variance, labels)
     sums = variance[:, None] + variance
     squares = sums - 2 * covariance
     # Differences of models with the same answers are rounding errors.
-    apart = np.sqrt(np.where(squares > 1e-12 * sums, squares, 0.0))
+    pair_error = np.sqrt(np.where(squares > 1e-12 * sums, squares, 0.0))
     values, vectors = np.linalg.eigh(covariance)
-    return vectors * np.sqrt(np.maximum(values, 0)), apart
+    return vectors * np.sqrt(np.maximum(values, 0)), pair_error
 
 
 def _checked_covariance(covariance, labels):

@@ -225,7 +225,7 @@ def _fields(scores, clusters, place, rounding, is_binary):
         "only_a": np.array([0, wins[0]]),
         "only_b": np.array([0, wins[1]]),
         "left": np.ones(2),
-        "alike": np.isfinite(errors.df) & ~(errors.variance > rounding**2),
+        "constant": np.isfinite(errors.df) & ~(errors.variance > rounding**2),
         "contrasts": contrasts,
     }
     return fields, fit._replace(mean=fit.mean + least)
@@ -242,7 +242,7 @@ def _inference(table, fields, level):
     """Interval ends and p-values, as for differences of two models."""
     variance = fields["variance"]
     if table.bounds is None:
-        variance = np.where(fields["alike"], np.nan, variance)
+        variance = np.where(fields["constant"], np.nan, variance)
     contrasts = fields["contrasts"]
     width = reach(contrasts, table.range_of_differences)
     low, high, p_value = intervals(fields | {"variance": variance}, level, width)
@@ -261,7 +261,7 @@ def _estimated(table, fields, confidence_level):
         value=fields["difference"],
         low=low,
         high=high,
-        standard_error=np.sqrt(np.where(fields["alike"], np.nan, fields["variance"])),
+        standard_error=np.sqrt(np.where(fields["constant"], np.nan, fields["variance"])),
         confidence_level=confidence_level,
         labels=_ROWS,
         method=f"slope of the mean of the items over {len(table.models)} versions ({kind}{gaps})",
@@ -285,7 +285,7 @@ def _of_topics(table, place, confidence_level):
     def column(name):
         return np.array([np.nan if fields is None else fields[name][0] for fields, _ in rows])
 
-    known = column("alike") == 0
+    known = column("constant") == 0
     topics = pd.DataFrame(
         {
             "slope": column("difference"),
@@ -351,7 +351,7 @@ def _warn(table, fields, fit):
     warn_of_missing_items(table, [fit])
     if skewed(table, fields).any():
         warn(f"Versions {SKEWED}.")
-    if fields["alike"].any():
+    if fields["constant"].any():
         warn(
             "Versions differ by the same amount on every item, so the standard error is unknown "
             "(nan)."

@@ -223,36 +223,36 @@ def fit_ratings(votes, n_models, davidson=False, power=None):
     >>> print((fit.coefficients[0] - fit.coefficients[1]).round(6), np.log(3).round(6))
     1.098612 1.098612
     """
-    people = votes.at(~np.isnan(votes.outcome))
-    if np.all(people.outcome == 0.5):
+    human = votes.at(~np.isnan(votes.outcome))
+    if np.all(human.outcome == 0.5):
         raise ValueError("All votes are ties, so there are no ratings. Add votes with a winner.")
-    place = standing(count_wins(people, n_models))
-    people, votes = (x.at((place[x.first] == 0) & (place[x.second] == 0)) for x in (people, votes))
-    if np.all(people.outcome == 0.5):
+    place = standing(count_wins(human, n_models))
+    human, votes = (x.at((place[x.first] == 0) & (place[x.second] == 0)) for x in (human, votes))
+    if np.all(human.outcome == 0.5):
         raise ValueError("No two models both won and lost against each other: no finite rating.")
-    if np.ptp(people.cluster) == 0:
+    if np.ptp(human.cluster) == 0:
         raise ValueError("All votes are in one cluster. Omit cluster=, or add other clusters.")
-    davidson = davidson and 0.5 in people.outcome
+    davidson = davidson and 0.5 in human.outcome
     n_parameters = n_models + votes.features.shape[1] + davidson
     finite = np.append(place == 0, np.ones(n_parameters - n_models, dtype=bool))
-    design = _design(people, n_models, davidson)[:, finite]
+    design = _design(human, n_models, davidson)[:, finite]
     n_rated = np.sum(place == 0)
-    found, information = _maximum(people, n_rated, design, davidson)
-    sandwich, number = _sandwich(found, information, people, design, davidson)
-    alone, most = np.diag(sandwich)[:n_rated], 1 if power is None else np.inf
+    found, information = _maximum(human, n_rated, design, davidson)
+    sandwich, number = _sandwich(found, information, human, design, davidson)
+    own_variance, most = np.diag(sandwich)[:n_rated], 1 if power is None else np.inf
     if votes.judge is None:
         power = 0.0
     else:
         every = _design(votes, n_models, False)[:, finite]
         if power is None:
-            power = _tuned_power(found, information, votes, every, alone)
-        with_judge = _with_judge(votes, every, power, alone, most)
+            power = _tuned_power(found, information, votes, every, own_variance)
+        with_judge = _with_judge(votes, every, power, own_variance, most)
         power, found, sandwich, number = with_judge or (0.0, found, sandwich, number)
     coefficients, n_effective = np.full((2, len(finite)), np.nan)
     covariance = np.full((len(finite), len(finite)), np.nan)
     coefficients[finite], n_effective[finite] = found, number
     covariance[np.ix_(finite, finite)] = sandwich
-    ratio = _mean_ratio(sandwich, alone)
+    ratio = _mean_ratio(sandwich, own_variance)
     return RatingFit(place, coefficients, covariance, n_effective, float(power), 1 / ratio)
 
 
@@ -329,38 +329,38 @@ def _effective_numbers(count, by_cluster, design, variance, inverse):
     return np.array(numbers)
 
 
-def _share_of_people(votes):
+def _share_of_humans(votes):
     """Whether votes are human, and the share of human votes."""
-    people = ~np.isnan(votes.outcome)
-    return people, votes.count[people].sum() / votes.count.sum()
+    human = ~np.isnan(votes.outcome)
+    return human, votes.count[human].sum() / votes.count.sum()
 
 
-def _mean_ratio(sandwich, alone):
+def _mean_ratio(sandwich, own_variance):
     """Mean ratio of the ratings' variances to those from human votes only."""
-    return float(np.mean(np.diag(sandwich)[: len(alone)] / alone))
+    return float(np.mean(np.diag(sandwich)[: len(own_variance)] / own_variance))
 
 
-def _with_judge(votes, design, power, alone, most):
+def _with_judge(votes, design, power, own_variance, most):
     """Weight, coefficients, covariance and effective numbers of clusters with a judge, or None.
 
     The weight is halved until ratings are finite and the mean variance ratio is at most `most`.
     """
-    people, share = _share_of_people(votes)
-    theirs = votes.at(people), design[np.tile(people, 2)]
+    human, share = _share_of_humans(votes)
+    human_votes = votes.at(human), design[np.tile(human, 2)]
     while power > _LEAST_POWER:
-        weight = (1 - power) * people + power * share
-        gains = np.where(people, votes.outcome - power * votes.judge, 0)
+        weight = (1 - power) * human + power * share
+        gains = np.where(human, votes.outcome - power * votes.judge, 0)
         outcome = (gains + power * share * votes.judge) / weight
         both = votes._replace(outcome=outcome, count=votes.count * weight)
         try:
-            found, information = _maximum(both, len(alone), design, False)
+            found, information = _maximum(both, len(own_variance), design, False)
         except ValueError:  # the weighted outcomes have no finite maximum
             power /= 2
             continue
         squares = _squares_with_judge(found, votes, design)
         squares = np.einsum("i,j,iajb", [1, power], [1, power], squares)
-        sandwich, number = _sandwich(found, information, *theirs, False, squares)
-        if _mean_ratio(sandwich, alone) <= most:
+        sandwich, number = _sandwich(found, information, *human_votes, False, squares)
+        if _mean_ratio(sandwich, own_variance) <= most:
             return power, found, sandwich, number
         power /= 2
     return None
@@ -372,26 +372,27 @@ def _squares_with_judge(found, votes, design):
     The judge's score is centered at its mean over all votes, and multiplied by the share of human
     votes, minus 1 for human votes.
     """
-    people, share = _share_of_people(votes)
-    design = design[: len(people)]
+    human, share = _share_of_humans(votes)
+    design = design[: len(human)]
     chances = 1 / (1 + np.exp(-(design @ found)))
     judged = votes.judge - chances
     mean = design.T @ (votes.count * judged) / votes.count.sum()
-    ours, theirs = np.where(people, votes.outcome - chances, 0), (share - people) * judged
-    columns = [sparse.diags_array(x) @ design for x in (ours, theirs)]
-    columns.append(sparse.csr_array((people - share)[:, None]))
+    human_scores = np.where(human, votes.outcome - chances, 0)
+    judge_scores = (share - human) * judged
+    columns = [sparse.diags_array(x) @ design for x in (human_scores, judge_scores)]
+    columns.append(sparse.csr_array((human - share)[:, None]))
     sums = _by_cluster(votes) @ sparse.hstack(columns, format="csr")
     n = len(mean)
     centered = np.eye(2 * n + 1, 2 * n)
     centered[2 * n, n:] = mean
     squares = (centered.T @ (sums.T @ sums) @ centered).reshape(2, n, 2, n)
-    squares[1, :, 1] += (1 - share) * favor_squares(votes.at(people), design[people])
+    squares[1, :, 1] += (1 - share) * favor_squares(votes.at(human), design[human])
     return squares
 
 
-def _tuned_power(found, information, votes, design, alone):
+def _tuned_power(found, information, votes, design, own_variance):
     """Weight of the judge that minimizes the mean variance ratio of the ratings."""
     squares = _squares_with_judge(found, votes, design)
-    rows = np.linalg.inv(information)[: len(alone)] / np.sqrt(alone)[:, None]
+    rows = np.linalg.inv(information)[: len(own_variance)] / np.sqrt(own_variance)[:, None]
     variance = np.einsum("ra,iajb,rb->ij", rows, squares, rows, optimize=True)
     return float(np.clip(-variance[0, 1] / variance[1, 1], 0, 1)) if variance[1, 1] > 0 else 0.0

@@ -150,8 +150,8 @@ def dominance(better, cost, variance, influence, df, confidence_level):
         candidate = better & (cost[:, None] <= cost)
     for j in np.flatnonzero(candidate.any(axis=1)):
         others = np.flatnonzero(candidate[j])
-        apart = influence[:, [j]] - influence[:, others]
-        moments = variance[j, others], apart, df[j, others]
+        difference = influence[:, [j]] - influence[:, others]
+        moments = variance[j, others], difference, df[j, others]
         high = skewed_ends(cost[j] - cost[others], *moments, confidence_level).high
         found[j, others] = (high < 0) | ((variance[j, others] == 0) & (high == 0))
     return found

@@ -98,8 +98,8 @@ def power_of_counts(n, disagreement_share, margin, confidence_level=0.95, fail="
     share, alpha = min(max(disagreement_share, margin), 1.0), 1 - confidence_level
     if fail == "worse":
         return min(power_mcnemar(margin, n, share, confidence_level), 1 - alpha / 2)
-    spread = math.sqrt(share), math.sqrt(_variance_at(share, margin))
-    return float(ndtr((math.sqrt(n) * margin + ndtri(alpha / 2) * spread[1]) / spread[0]))
+    deviations = math.sqrt(share), math.sqrt(_variance_at(share, margin))
+    return float(ndtr((math.sqrt(n) * margin + ndtri(alpha / 2) * deviations[1]) / deviations[0]))
 
 
 def items_to_pass(disagreement_share, margin, confidence_level=0.95, power=0.8):

@@ -171,8 +171,8 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     parts = unit**2 * variance * (1 + 1 / n)
     squares = parts.sum(axis=1)
     both = squares[:, None] + squares
-    spread = (parts**2 / (n - 1)).sum(axis=1)
-    below = spread[:, None] + spread
+    weighted = (parts**2 / (n - 1)).sum(axis=1)
+    below = weighted[:, None] + weighted
     df = np.divide(both**2, below, out=np.full_like(both, np.inf), where=below > 0)
     error = np.sqrt(both)
     np.fill_diagonal(error, 0.0)

@@ -276,7 +276,7 @@ def test_a_single_shared_item_is_no_cluster():
         compare_models(rows_of({"a": [1.0], "b": [0.0]}))
 
 
-def test_one_cluster_cannot_tell(gold_rows):
+def test_one_cluster_gives_no_standard_error(gold_rows):
     with pytest.warns(UserWarning):
         c = compare_models(gold_rows.assign(passage=1), "A", "B", cluster="passage")
     assert_allclose(c.estimate.value, 0.15625)
@@ -295,13 +295,13 @@ def test_bonferroni_and_holm():
     assert_allclose(holm.p_value[smallest], bonferroni.p_value[smallest], rtol=1e-12)
     assert (holm.p_value <= bonferroni.p_value).all() and (holm.p_value >= plain.p_value).all()
     assert_array_equal(holm.estimate.low, bonferroni.estimate.low)
-    # An interval leaves out 0 when, and only when, Bonferroni's p-value is below 5%.
+    # An interval excludes 0 if and only if the Bonferroni p-value is below 5%.
     excludes = (bonferroni.estimate.low > 0) | (bonferroni.estimate.high < 0)
     assert_array_equal(excludes, bonferroni.p_value < 0.05)
     assert "all 6 comparisons" in repr(holm)
 
 
-def test_repr_says_what_pairing_was_worth(gold_rows):
+def test_repr_has_the_effect_of_pairing(gold_rows):
     text = repr(compare_models(gold_rows, "A", "B", cluster="passage", bounds=(-np.inf, np.inf)))
     lines = text.splitlines()
     for number, line in zip(["0.156", "0.042", "32", "0.17", "44"], lines, strict=False):
@@ -370,7 +370,7 @@ def test_livecodebench(data_folder):
 
 @pytest.mark.slow
 def test_paired_intervals_cover(capsys):
-    """20 unequal passages, two models; the truth is the difference of expected scores."""
+    """20 unequal passages, two models; the true value is the difference of expected scores."""
     rng = np.random.default_rng(6)
     sizes = rng.integers(1, 9, 20)
     passage = np.repeat(np.arange(20), sizes)
@@ -474,7 +474,7 @@ def test_few_skewed_differences_are_warned_of():
 
 
 def test_clusters_that_count_equally_are_those_of_the_report(gold):
-    """A - B of the report's example, whose cluster means hold different numbers of items."""
+    """A - B of the published example, with clusters of different sizes."""
     expected = gold["example_paired_A_minus_B"]
     means = {"A": [0.70, 0.82, 0.79, 0.81], "B": [0.72, 0.88, 0.81, 0.83]}
     items = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Stopping when enough: valid at every look, resumable, and soon."""
+"""Sequential evaluations: validity at every look, states and expected numbers of items."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def differences(rng, shape, only_a, only_b):
 
 
 def first_look(d, batch, confidence_level=0.95):
-    """Look at which each row is decided for a and for b; the number of looks where never."""
+    """Look at which each row is decided for a and for b, or the number of looks."""
     looks = np.arange(batch - 1, d.shape[1], batch)
     found = []
     for sign in (1, -1):
@@ -109,7 +109,7 @@ def test_expected_items(only_a, only_b):
 
 
 def test_chance_of_a_decision():
-    """Predicted at 100 items of 400 against what came; the true mean is drawn, as predicted."""
+    """Predictions at 100 of 400 items agree with results for random true means."""
     rng = np.random.default_rng(5)
     difference = rng.uniform(-0.3, 0.3, 1500)
     u = rng.random((1500, 400))
@@ -128,7 +128,7 @@ def test_chance_of_a_decision():
         assert abs(decided[chosen].mean() - chance[chosen].mean()) < 0.1, (low, high)
 
 
-def test_futility_is_said_and_harmless():
+def test_futility_is_reported_and_harmless():
     rng = np.random.default_rng(6)
     race = SequentialComparison(max_items=300)
     assert np.isnan(race.result.chance)
@@ -174,7 +174,7 @@ def test_state_goes_through_json():
 
 
 def damages(text):
-    """States that are no states: cut, of other things, and with each part gone or another."""
+    """Invalid states: truncated, of other objects, and with missing or changed parts."""
     yield from (
         "",
         "[]",
@@ -228,13 +228,13 @@ ADA, BOB = (pd.Series(np.random.default_rng(seed).random(40) < 0.7, ORDER) for s
 
 
 def two_looks():
-    """A run that saw 20 items, and 40 in the end."""
+    """A run with a state at 20 items and at 40."""
     race = SequentialComparison()
     race.update(ADA[:20], BOB[:20])
     return race, SequentialComparison.from_json(race.to_json())
 
 
-def test_items_are_known_whatever_their_order():
+def test_items_are_recognized_in_any_order():
     race, again = two_looks()
     expected = vars(race.update(ADA[20:], BOB[20:]))
     a, b = ADA.sort_index(), BOB.sort_index()
@@ -300,7 +300,7 @@ print(race.to_json())
 
 
 @pytest.mark.slow  # four processes
-def test_killed_and_resumed_it_says_the_same(tmp_path):
+def test_killed_and_resumed_the_result_is_the_same(tmp_path):
     command = [sys.executable, "-c", LOOP]
     whole = subprocess.run([*command, tmp_path / "whole.json", "0"], capture_output=True, text=True)
     state = tmp_path / "state.json"

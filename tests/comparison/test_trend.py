@@ -1,4 +1,4 @@
-"""Trend over versions: by hand, by other tests, in every order, and in simulated versions."""
+"""Trend over versions: formulas, other tests, orders, and simulated versions."""
 
 import sys
 import warnings
@@ -19,7 +19,7 @@ OPEN = (-np.inf, np.inf)
 
 
 def rows(scores, versions, **columns):
-    """Item rows of a table of items and versions, without what is nan."""
+    """Item rows of a table of items and versions, without missing scores."""
     table = pd.DataFrame(scores, columns=pd.Index(versions, name="version"))
     table = table.assign(item=np.arange(len(table)), **columns)
     return table.melt(["item", *columns], var_name="version", value_name="score").dropna()
@@ -141,7 +141,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_an_order_that_cannot_be_told_is_refused(scores, name):
+def test_an_unclear_order_raises(scores, name):
     places, words = WRONG[name]
     items = rows(scores, range(4))
     items["place"] = items["version"].map(places)

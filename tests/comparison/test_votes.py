@@ -1,4 +1,4 @@
-"""Votes between two models: what is understood, what is infinite, and how often it is right."""
+"""Votes between two models: outcomes, infinite ratings, coverage and error rates."""
 
 import numpy as np
 import pandas as pd
@@ -145,7 +145,7 @@ def test_models_without_a_finite_rating_are_named_and_may_have_any_rank(votes):
 
 @pytest.mark.parametrize(("n", "high"), [(7, 6), (11, 5)])
 def test_direct_votes_rank_a_model_that_never_lost(votes, n, high):
-    """Seven wins of seven do not decide one of fifteen pairs, eleven do: 2^-10 < 0.05 / 15."""
+    """Of fifteen pairs, seven wins of seven are not significant, eleven are: 2^-10 < 0.05 / 15."""
     extra = pd.DataFrame({"model_a": ["top"] * n, "model_b": "eve", "y": 1.0})
     table = pd.concat([votes, extra], ignore_index=True)
     for cluster, expected in ((None, high), (np.append(np.arange(400), [400] * n), 6)):
@@ -174,7 +174,7 @@ def test_refused(rows, cluster, words):
 
 
 def judged(table, share, agree, rng):
-    """People keep a share of the votes; a judge that favors model 0 agrees with them so often."""
+    """Keep a share of human votes; add a judge that favors model 0."""
     verdict = np.where(rng.random(len(table)) < agree, table["y"], rng.integers(2, size=len(table)))
     favored = (table["model_a"] == 0) * 1.0 - (table["model_b"] == 0)
     biased = favored * (rng.random(len(table)) < 0.4)
@@ -183,7 +183,7 @@ def judged(table, share, agree, rng):
     return table.assign(judge=verdict, y=y)
 
 
-def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_votes():
+def test_with_a_judge_only_human_votes_decide_on_finite_ratings():
     rng = np.random.default_rng(3)
     table = judged(make_votes([0.5, 0, -0.5], 900, rng), 0.3, 0.9, rng)
     extra = pd.DataFrame({"model_a": 3, "model_b": [0, 1, 2], "y": np.nan, "judge": [1.0, 0, 0.5]})
@@ -227,7 +227,7 @@ def test_ties_alone_and_rows_by_their_labels(votes):
         BradleyTerry().fit(table, table["y"].where(table.index != 4))
 
 
-def test_position_and_length_are_told_from_the_models():
+def test_position_and_length_are_separated_from_the_models():
     """The longer answer and the first one win more often; ada writes longer ones."""
     rng = np.random.default_rng(1)
     table = make_votes([0, 0, 0], 4000, rng)
@@ -303,7 +303,7 @@ JUDGED = {  # how often the judge agrees (beside coins, and its favor), and widt
 @pytest.mark.filterwarnings("ignore:No finite rating")
 @pytest.mark.parametrize("name", JUDGED)
 def test_prediction_powered_intervals_cover_and_a_good_judge_narrows_them(name):
-    """Where models are equal, a judge that favors one makes none of them better, either."""
+    """If models are equal, a judge that favors one does not make any of them better."""
     (settings, agree, narrow), rng = JUDGED[name], np.random.default_rng(0)
     rating, covered, widths, wrong = np.array(settings["rating"]), [], [], 0
     for _ in range(150):
@@ -334,7 +334,7 @@ RARELY_BIASED = {  # votes, people's, models, and in how many of its losses the 
 @pytest.mark.filterwarnings("ignore:No finite rating")
 @pytest.mark.parametrize("name", RARELY_BIASED)
 def test_a_judge_with_a_rare_bias(name):
-    """It repeats people otherwise, so that their votes show few disagreements or none."""
+    """It otherwise agrees with humans, so there are few disagreements or none."""
     n_votes, n, n_models, bias = RARELY_BIASED[name]
     rng, covered, wrong, widths = np.random.default_rng(0), [], 0, []
     for _ in range(200):
@@ -358,7 +358,7 @@ def test_a_judge_with_a_rare_bias(name):
 
 @pytest.mark.slow
 def test_votes_needed_decide_with_the_power_they_promise():
-    """Of two models, at the true difference: so many votes decide in 0.8 of the cases."""
+    """At the true difference, this number of votes decides in 0.8 of cases."""
 
     def fitted(n, wins):
         table = pd.DataFrame({"model_a": ["ada"] * n, "model_b": "bob"})

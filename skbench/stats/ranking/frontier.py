@@ -103,7 +103,7 @@ def observed_frontier(score, cost):
 
 
 def dominance(better, cost, variance, influence, df, confidence_level):
-    """Pairs of models of which the first has a significantly better score and lower cost.
+    """Find pairs of models in which the first has a significantly better score and lower cost.
 
     Parameters
     ----------

@@ -254,7 +254,7 @@ def _remarks(found, table, shared, delta, margin, relative):
         )
     skipped = int((table.n_answers > 0).any(axis=1).sum() - shared.sum())
     if skipped:
-        yield f"{skipped} items that only one model answered are skipped."
+        yield f"Items that only one model answered are skipped ({skipped})."
     if found["standard_error"][0] == 0 and math.isnan(found["low"][0]):
         yield (
             "The models differ by the same amount on every item, so the data do not show how much "

@@ -77,8 +77,12 @@ def _warn_of_skipped(table, related, labels):
         ]
         warn(
             f"{_named(labels, table.group_sums(skipped) > 0)} are compared on the items that both "
-            f"answered. {skipped.sum()} items are skipped ({'; '.join(words)})."
+            f"answered, and {_items(skipped.sum())} skipped ({'; '.join(words)})."
         )
+
+
+def _items(n):
+    return f"{n} item{'s are' if n > 1 else ' is'}"
 
 
 def warn_of_missing_items(table, fits):
@@ -89,7 +93,7 @@ def warn_of_missing_items(table, fits):
     worst = int(np.argmax(missing.sum(axis=0)))
     names = listed(table.items[missing[:, worst]], most=3, show=repr)
     used = sum(int(fit.used.sum()) for fit in fits)
-    skipped = f" {len(table.items) - used} items that only one model answered are skipped."
+    skipped = f" {_items(len(table.items) - used)} skipped, because only one model answered."
     warn(
         f"{missing.any(axis=0).sum()} of {len(table.models)} models did not answer all "
         f"{len(table.items)} items ({plain(table.models[worst])!r} lacks "

@@ -1,10 +1,10 @@
 """
-Repeated tries: pass@k, pass^k and flaky items
-==============================================
+Repeated runs: pass@k, pass^k and flaky items
+=============================================
 
-Two learners that are random by design read 100 handwritten digits, eight times each with new
-seeds. One solves more with three tries, the other more reliably; which items are flaky; and
-what the runs are worth, when items are the sample.
+Two randomized classifiers read 100 handwritten digits in eight runs with different seeds. How
+often is one of three answers correct, or all three? Which items are flaky? Items are the sample,
+so the intervals are over items.
 """
 
 import numpy as np
@@ -27,14 +27,14 @@ for name, learner in learners.items():
 answers = pd.concat(rows)
 
 # %%
-# One try, one of three, all of three.
+# One answer correct, one of three, and all three.
 for k, all_of_them in [(1, False), (3, False), (3, True)]:
     found = pass_at_k(answers, k, all_of_them)
     print(f"{found.method}")
     print(found.to_frame()[["value", "low", "high"]].round(2))
 
 # %%
-# The difference, paired by item, and the items that fail now and then.
+# The paired difference, and items that fail in some runs.
 print(pass_at_k(answers, 3).compare("five trees", "single tree"))
 reliability = pass_at_k(answers, 1).reliability()
 print(reliability.groupby("model")["verdict"].value_counts().unstack(fill_value=0))

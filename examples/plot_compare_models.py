@@ -2,10 +2,9 @@
 Comparing two models on the same questions
 ==========================================
 
-Two models answer 400 questions about 80 texts, five questions a text. How sure is the
-difference of their accuracies? Pairing the answers makes it surer, clusters of
-questions make it less sure, and both are measured, not guessed. Then: how many
-questions would the next comparison need?
+Two models answer 400 questions about 80 texts, with five questions per text. How precise is
+the difference of their accuracies? Pairing reduces the standard error, and clusters of
+questions change it. How many questions does the next comparison need?
 """
 
 import sys
@@ -24,7 +23,7 @@ from skbench.comparison import (
 from skbench.stats.clusters.clustered import clustered_standard_error
 
 # %%
-# Simulated answers: texts differ in difficulty, for all models alike.
+# Simulated answers. Texts differ in difficulty, equally for all models.
 
 items = make_items(
     n_models=5,
@@ -38,14 +37,14 @@ items = make_items(
 first, second = items.groupby("model")["score"].mean().nlargest(2).index
 
 # %%
-# One call. The text is the cluster.
+# Compare the two best models. Texts are the clusters.
 
 comparison = compare_models(items, first, second, cluster="cluster")
 print(comparison)
 
 # %%
-# Four standard errors of the same difference. Ignoring the pairing makes it too
-# large, ignoring the clusters wrong in a direction that only the data can tell.
+# Four standard errors of the same difference. Without pairing it is too large. Without
+# clusters it may be too large or too small.
 
 wide = items.pivot(index="item", columns="model", values="score")
 texts = items.drop_duplicates("item").set_index("item")["cluster"][wide.index]
@@ -64,19 +63,20 @@ print("\nstandard error of the difference")
 print(errors.round(4).to_string())
 
 # %%
-# The next comparison of models like these: items needed for a difference of two to ten
-# points, in texts of five questions again.
+# Questions needed in the next comparison to detect a difference of two to ten percentage
+# points, again with five questions per text.
 
 omega2 = comparison.omega2[0]
-print("\nquestions needed to show a difference, with power 80%")
+print("\nquestions needed to detect a difference with power 80%")
 effects = np.array([0.02, 0.03, 0.05, 0.1])
 needed = [required_items(effect, omega2=omega2) for effect in effects]
 for effect, n in zip(effects, needed, strict=True):
     print(f"  {effect:.2f}: {n:6d}")
 
 # %%
-# Five models have ten pairs. A leaderboard answers for all of them at once: every
-# model's rank is in its set, and models that share a letter cannot be told apart.
+# Five models have ten pairs. A leaderboard tests all of them simultaneously. It gives every
+# model a confidence set of ranks, and the same letter to models that do not differ
+# significantly.
 
 board = leaderboard(items, cluster="cluster")
 print()
@@ -87,9 +87,9 @@ left.barh(errors.index, errors, color=["0.75", "0.75", "0.75", "#0072b2"], heigh
 left.invert_yaxis()
 left.set(xlabel="standard error of the difference")
 n = np.geomspace(50, 10_000, 200)
-effect_shown = [minimum_detectable_effect(round(x), omega2=omega2) for x in n]
-right.loglog(n, effect_shown, color="#0072b2")
-right.set(xlabel="questions", ylabel="difference shown\nwith power 80%")
+detectable = [minimum_detectable_effect(round(x), omega2=omega2) for x in n]
+right.loglog(n, detectable, color="#0072b2")
+right.set(xlabel="questions", ylabel="difference detected\nwith power 80%")
 right.set_xticks([100, 1000, 10_000], ["100", "1,000", "10,000"])
 right.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
 right.minorticks_off()

@@ -2,9 +2,9 @@
 The worst topic of each model
 =============================
 
-How bad is a model where it is worst? Five classifiers on damaged digits, ten images of each kind of
-damage. The lowest of many direct estimates is mostly bad luck; joint draws allow for that. All
-images tell the truth.
+How low is the score of a model on its worst topic? Five classifiers read damaged digits, ten images
+for each kind of damage. The lowest direct estimate is too low, because the topic was also unlucky.
+Joint posterior draws correct this. The full data set has the true values.
 """
 
 import sys
@@ -37,13 +37,13 @@ def of_topics(scores):
 
 
 def estimated(items, seed):
-    """Extremes of ten images of each kind: by joint draws, direct, and the truth."""
+    """Extremes of ten images of each kind: by joint draws, direct, and true."""
     size = items.groupby(by, observed=True)["score"].agg(["mean", "size"])
     images = items[["topic", "item"]].drop_duplicates()
     images = images.groupby("topic", observed=True).sample(10, random_state=seed)
     g = summarize_items(items.merge(images), by)
     expected = MixedModel().fit(**g.fit_args).sample(4000, random_state=seed)
-    # The truth is the mean of all images of a kind: those not asked are still open.
+    # The true value is the mean of all images of a kind, so draw the unseen images, too.
     n = size["size"].reindex(g.labels).to_numpy()
     unseen = np.random.default_rng(seed).binomial((n - g.n).astype(int), expected.values)
     found = extremes(Draws((g.z * g.n + unseen) / n, g.labels, "posterior"), by="model")
@@ -53,7 +53,7 @@ def estimated(items, seed):
 
 
 # %%
-# One sample, of damage of the lower three severities. Which kind is the worst is uncertain as well.
+# One sample of the lower three severities. Which kind of damage is the worst is uncertain, too.
 
 found, direct, truth = estimated(light, seed=0)
 print(found)
@@ -61,9 +61,9 @@ for name, chance in found.worst_probability.groupby(level="model"):
     print(chance.droplevel("model").nlargest(3).round(2).rename(name))
 
 # %%
-# Ten samples: error relative to direct extremes, and coverage of the intervals. With the higher
-# severities, classifiers are left to guess: no accuracy is below 0.08, many are just above, and a
-# model that knows of no such floor puts the worst below it.
+# Ten samples: error relative to direct extremes, and coverage of the intervals. At higher
+# severities, classifiers guess, so that many accuracies are just above 0.08 and none is below.
+# The model does not include such a floor, so its estimate of the worst topic is too low.
 
 
 def study(items):
@@ -82,7 +82,7 @@ print(f"severities 1 to 3\n{study(light)}")
 print(f"severities 1 to 5\n{study(everything)}")
 
 # %%
-# The estimate of the extremes has one row per model and extreme, and any forest takes it.
+# A forest plot of the extremes of each model.
 
 labels = found.estimate.labels
 nothing = np.full(len(labels), np.nan)

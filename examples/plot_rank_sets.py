@@ -1,11 +1,11 @@
 """
-Ranks that hold up
-==================
+Confidence sets for ranks
+=========================
 
-A leaderboard gives every model one rank. How many of these ranks would survive another
-sample of items? Rank confidence sets say which ranks each model may truly have, and
-letters say who cannot be told apart. Twelve simulated models answer the same 1,500
-items of six tasks; the true accuracies are known, and three models tie at the top.
+A leaderboard gives every model one rank, but another sample of items would give other ranks.
+Rank confidence sets show which ranks each model may have. Models that share a letter are
+not significantly different. Twelve simulated models answer the same 1,500 items of six
+tasks. The three best models have equal skill.
 """
 
 import sys
@@ -21,8 +21,7 @@ SKILL = np.array([1.2, 1.2, 1.2, 1.0, 0.9, 0.8, 0.4, 0.3, 0.2, -0.2, -0.6, -0.7]
 MODELS = pd.Index([f"model {name}" for name in "ABCDEFGHIJKL"], name="model")
 
 # %%
-# Items differ in difficulty, and all models answer the same ones: a hard sample is hard
-# for all of them.
+# All models answer the same items, which differ in difficulty.
 
 rng = np.random.default_rng(3)
 difficulty = rng.normal(0, 1.5, (1, N_TASKS, N_ITEMS))
@@ -35,8 +34,8 @@ covariance = np.cov(items) / items.shape[1]
 error = np.sqrt(np.diag(covariance))
 
 # %%
-# With the standard errors alone the models count as independent. The covariance of
-# their answers knows that differences on the same items are more precise.
+# Standard errors alone treat models as independent. Their covariance makes differences on
+# shared items more precise.
 
 apart = rank_confidence_sets(accuracy, error)
 shared = rank_confidence_sets(accuracy, covariance=covariance)
@@ -52,15 +51,15 @@ print(table.loc[order].to_string())
 print(f"\nmay be the best: {', '.join(shared.best())}")
 
 # %%
-# The order that the six tasks contradict least.
+# The order with the fewest disagreements with the six tasks.
 
 by_task = pd.DataFrame(answers.mean(axis=2), index=MODELS)
 consensus = kemeny_order(by_task)
 print(f"Kemeny order ({consensus.method}): {' > '.join(m[-1] for m in consensus.order)}")
-print(f"pairs that some task has the other way round: {consensus.cost}")
+print(f"disagreements of tasks with this order: {consensus.cost}")
 
 # %%
-# Bars are the sets, dots the ranks of the estimates.
+# Bars are confidence sets, and dots are the ranks of the estimates.
 
 figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for offset, (name, sets) in zip((0.17, -0.17), ranks.items(), strict=True):

@@ -2,9 +2,9 @@
 Which models are worth their cost?
 ==================================
 
-Seven simulated models answer 200 questions. Some think long and are right more often; a few answers
-take ten times the usual number of tokens. Which models does another surely beat in both, score and
-cost, and which does the picture only make look bad?
+Seven simulated models answer 200 questions. Models that reason longer have higher scores, and a few
+answers take ten times the usual number of tokens. Which models are significantly dominated in score
+and cost?
 """
 
 import sys
@@ -25,7 +25,7 @@ MODELS = pd.DataFrame(
 )
 
 # %%
-# Hard questions are hard for all models, and take all of them more tokens.
+# Hard questions are hard for all models, and take more tokens.
 
 rng = np.random.default_rng(0)
 hard = rng.normal(0, 1.2, N_ITEMS)
@@ -39,7 +39,7 @@ for name, model in MODELS.iterrows():
 items = pd.concat(parts, ignore_index=True).astype({"score": float})
 
 # %%
-# Means per question, and the verdicts.
+# Mean scores and costs per question, and the verdicts.
 
 found = tradeoff(items, cost="tokens")
 for sentence in found.sentences():
@@ -47,8 +47,8 @@ for sentence in found.sentences():
 print(found.to_frame().drop(columns="on_observed_frontier").round(2).to_string())
 
 # %%
-# The mean is what one pays, and it is far from the median: a tenth of the answers of a model that
-# thinks takes four tenths of its tokens.
+# One pays the mean, which is far from the median. The costliest tenth of the answers of a reasoning
+# model takes four tenths of its tokens.
 
 share = items.groupby("model", sort=False)["tokens"].agg(
     mean="mean",
@@ -58,8 +58,8 @@ share = items.groupby("model", sort=False)["tokens"].agg(
 print(share.round(2).to_string())
 
 # %%
-# The picture. A model below the dashed line is beaten by the estimates alone; gray ones are so for
-# sure.
+# The dashed line is the observed frontier. Models below it are dominated by the estimates; gray
+# models are significantly dominated.
 
 display = ScatterDisplay.from_tradeoff(found).plot()
 if len(sys.argv) > 1:

@@ -1,10 +1,10 @@
 """
-Is a model getting worse, version by version?
-=============================================
+Does a model get worse over its releases?
+=========================================
 
-A service releases its model anew every few weeks, and runs the same 200 questions each time. Each
-of eight simulated versions loses about one point in a hundred, on questions like these. No release
-looks bad beside the one before. Does the series?
+A service releases a new version of its model every few weeks, and tests each on the same 200
+questions. Each of eight simulated versions loses about one percentage point. No version is
+significantly worse than the one before. Is there a significant trend?
 """
 
 import sys
@@ -19,7 +19,7 @@ DATES = ["2025-01-14", "2025-02-25", "2025-03-31", "2025-05-20", "2025-07-01", "
 N_ITEMS = 200
 
 # %%
-# The questions differ in how hard they are, and half of the loss is in law.
+# Questions differ in difficulty, and half of the loss is in law.
 
 rng = np.random.default_rng(3)
 hard = rng.normal(size=N_ITEMS)
@@ -33,23 +33,23 @@ for number, date in enumerate(DATES):
 items = pd.concat(rows, ignore_index=True)
 
 # %%
-# One test of the whole series: the slope per year, on the questions that all versions answered.
+# One test of all versions: the slope per year, on the questions that they share.
 
 found = trend(items, "date", by="topic")
 print(found)
-assert found.topics is not None  # by="topic" asked for them
+assert found.topics is not None  # because of by="topic"
 print(found.topics[["slope", "low", "high", "adjusted_p", "verdict"]].round(3).to_string())
 
 # %%
-# Pairs of versions do not show it: 28 comparisons at once, each with its share of the error.
+# Comparisons of all 28 pairs, with Bonferroni adjustment, do not detect the loss.
 
 pairs = compare_models(items)
 clear = np.isin(pairs.verdict, ["better", "worse"]).sum()
-print(f"{clear} of {len(pairs)} pairs of versions differ clearly")
+print(f"{clear} of {len(pairs)} pairs of versions differ significantly")
 
 # %%
-# Intervals of the scores hold for all versions at once. They share the questions, so the slope is
-# known better than they suggest.
+# Intervals of the scores are simultaneous. Versions share the questions, so the slope is more
+# precise than these intervals suggest.
 
 display = TrendDisplay.from_trend(found).plot()
 if len(sys.argv) > 1:

@@ -2,11 +2,11 @@
 Ranking models by votes
 =======================
 
-People see two answers and say which is better. Eight simulated models meet in 3,000 votes of
-60 judges. Judges have tastes of their own, and favor the longer answer and the one shown first.
-Which ranks may each model truly have? And what do a judge's verdicts add, where people cast a fifth
-of the votes? Set SKBENCH_DATA to a folder with
-``arena_votes_dev.csv.gz`` (columns model_a, model_b and winner) to see real votes too.
+Sixty people cast 3,000 votes on pairs of answers of eight simulated models. They have individual
+preferences, and favor longer answers and the answer shown first. Which ranks may each model
+have? And how much precision do verdicts of an LLM judge add if people cast only a fifth of the
+votes? Set SKBENCH_DATA to a folder with ``arena_votes_dev.csv.gz`` (columns model_a, model_b,
+winner and prediction) to analyze real votes, too.
 """
 
 import os
@@ -32,7 +32,7 @@ SKILL = np.array([0.6, 0.55, 0.3, 0.0, 0.0, -0.3, -0.5, -0.65])
 WORDY = np.array([0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0])  # model C writes longer answers
 
 # %%
-# The votes. Taste is what a judge likes better or worse in a model than others do.
+# The votes. Each person likes each model more or less than other people do.
 
 rng = np.random.default_rng(0)
 first = rng.integers(8, size=N_VOTES)
@@ -49,8 +49,8 @@ votes = pd.DataFrame(
 votes["winner"] = np.where(won, votes["model_a"], votes["model_b"])
 
 # %%
-# Votes of one judge are no independent votes: clusters widen the intervals. Length and position
-# enter the same regression, and ratings are then those of answers of equal length.
+# Votes of one person are dependent, so persons are clusters. Length and position are covariates,
+# so ratings refer to answers of equal length.
 
 plain = BradleyTerry().fit(votes, votes["winner"])
 model = BradleyTerry(covariates="length", position=True)
@@ -63,13 +63,13 @@ print(f"\nmay be the best: {', '.join(board.rank_sets.best())}")
 print(model.coef_.round(2).to_string())
 
 # %%
-# How many more votes between the first two would decide?
+# How many additional votes would distinguish the two best models?
 
 a, b = board.estimate.labels[:2]
-print(f"\n{a} against {b}: {model.votes_needed().loc[a, b]:,.0f} more votes between them")
+print(f"\n{a} against {b}: {model.votes_needed().loc[a, b]:,.0f} more votes needed")
 
 # %%
-# Shades are the ranks in draws of the ratings, frames the ranks that a model may truly have.
+# Shades show how often a rank occurs in draws of the ratings. Frames show confidence sets.
 
 draws = rng.multivariate_normal(board.estimate.value, board.covariance, 4000)
 ratings = Draws(draws[:, :, None], (board.estimate.labels, pd.Index(["all"])), "bootstrap")
@@ -81,9 +81,9 @@ if len(sys.argv) > 1:
     display.figure_.savefig(sys.argv[1], dpi=150)
 
 # %%
-# People cast a fifth of the votes. A language model says who won all of them: it agrees with people
-# most of the time, but favors model D. Taken alone it is wrong about D. Beside people's votes it
-# narrows their intervals.
+# People cast a fifth of the votes, and an LLM judge decides all pairs. The judge often agrees with
+# people but favors model D. Its verdicts alone overrate D. Combined with human votes, they shorten
+# the intervals.
 
 verdict = np.where(rng.random(N_VOTES) < 0.9, won, rng.random(N_VOTES) < 0.5) * 1.0
 favored = rng.random(N_VOTES) < 0.4
@@ -98,21 +98,21 @@ fits = {
         some, some["winner"], cluster=some["judge"]
     ),
 }
-worth = fits["people and judge"].effective_sample_size_
-print(f"\n{len(people)} votes and {N_VOTES} verdicts are worth {worth:,.0f} votes of people")
+n_effective = fits["people and judge"].effective_sample_size_
+print(f"\n{len(people)} votes and {N_VOTES} verdicts are as precise as {n_effective:,.0f} votes")
 estimates = {}
 for name, fit in fits.items():
     e = fit.estimate("elo").to_frame().loc[NAMES]
     numbers = e["value"], e["low"], e["high"], e["standard_error"]
     estimates[name] = Estimate(*numbers, 0.95, NAMES, name, "model")
-truth = plain.estimate("elo").to_frame()["value"]  # all of people's votes
+truth = plain.estimate("elo").to_frame()["value"]  # from all human votes
 forest = ForestDisplay.from_estimates(estimates, truth=truth).plot()
 forest.ax_.set_xlabel("rating (Elo)")
 if len(sys.argv) > 2:
     forest.figure_.savefig(sys.argv[2], dpi=150)
 
 # %%
-# Real votes, without judges or prompts: 1,000 of people, and a language model's verdicts on all.
+# Real votes: 1,000 human votes, and verdicts of an LLM judge on all pairs.
 
 file = Path(os.environ.get("SKBENCH_DATA", ".")) / "arena_votes_dev.csv.gz"
 if file.exists():
@@ -121,6 +121,8 @@ if file.exists():
     print(board.to_frame().head(8)[["rank_low", "rank_high", "estimate", "n"]].round(0).to_string())
     known = rng.permutation(len(real)) < 1000
     both = BradleyTerry(judge="prediction").fit(real, real["winner"].where(known))
-    print(f"1,000 votes with the verdicts are worth {both.effective_sample_size_:,.0f}")
+    print(
+        f"1,000 votes and the verdicts are as precise as {both.effective_sample_size_:,.0f} votes"
+    )
 else:
-    print(f"{file} is not there (set SKBENCH_DATA).")
+    print(f"{file} does not exist (set SKBENCH_DATA).")

@@ -1,4 +1,4 @@
-"""What a comparison of models found, as a table and in words."""
+"""The result of comparing models, as a table and in sentences."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from skbench._printed import Printed, PrintedTable
 from skbench.containers import Estimate
 from skbench.stats.intervals.moments import divided
 
-POWER = 0.8  # at which `items_needed` is counted
+POWER = 0.8  # of `items_needed`
+_SIGNIFICANCE = {"tied": "not significant", "unknown": "of unknown significance"}
 
 
 class Later:
-    """A field given as a function without arguments, called when the field is first read."""
+    """A field computed by a function without arguments when it is first read."""
 
     def __set_name__(self, owner, name):
         self.name = name
@@ -35,36 +36,36 @@ class Later:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelComparison(Printed):
-    """Differences of pairs of models, one row per pair (and group).
+    """Differences between pairs of models, one row per pair (and group).
 
     Attributes
     ----------
     estimate : Estimate
         Differences, a minus b, with standard errors and intervals.
     p_value : ndarray of shape (n_comparisons,)
-        Two-sided; adjusted as asked.
+        Two-sided p-values, adjusted as requested.
     test : str
-        "McNemar, exact", "t test", or both where items are missing.
+        "McNemar, exact", "t test", or both if some items are missing.
     df : ndarray of shape (n_comparisons,)
         Degrees of freedom of the interval.
     correlation : ndarray of shape (n_comparisons,)
-        Correlation of the two means; 0 for models on different items.
+        Correlation of the two means; 0 for models that share no items.
     unpaired_standard_error : ndarray of shape (n_comparisons,)
-        Standard error that different items would give.
+        Standard error if the two models had answered different items.
     n_items : ndarray of int of shape (n_comparisons,)
-        Number of shared items; 0 where the models share none.
+        Number of shared items; 0 if the models share none.
     n_behind : ndarray of shape (n_comparisons,)
-        Number of items behind the standard error: those shared, or the fewer of both models' own
-        where they share none, or where earlier models stand in for the rest.
+        Number of items that the standard error is based on: the shared items. If there are none,
+        or if an item bank supplies the rest, the smaller number of the two models' own items.
     items_needed : ndarray of shape (n_comparisons,)
-        Number of such items at which the printed interval excludes 0 with power 0.8 if the true
-        difference is the observed one, at most all there are; nan where the models share none.
+        Number of such items at which the interval excludes 0 with power 0.8 if the true
+        difference is the observed one; at most the population size. nan if the models share none.
     omega2 : ndarray of shape (n_comparisons,)
-        Variance that one item adds to the difference, as `required_items` takes it. It
-        includes clusters, and the noise of single answers unless `noise` is known.
+        Variance that one item adds to the difference, for `required_items`. It includes the
+        effect of clusters, and the variance of single answers unless `noise` is known.
     noise : ndarray of shape (n_comparisons,)
-        Variance of single answers to one item, both models together; nan where items
-        were answered once.
+        Variance of repeated answers to one item, summed over both models; nan if items were
+        answered once.
     remarks : tuple of str
         Further remarks, in sentences.
     """
@@ -77,14 +78,14 @@ class ModelComparison(Printed):
     unpaired_standard_error: np.ndarray
     n_items: np.ndarray
     n_behind: np.ndarray
-    items_needed: np.ndarray = Later()  # a search, pair by pair, that a leaderboard does not use
+    items_needed: np.ndarray = Later()  # a search for each pair, which a leaderboard does not need
     omega2: np.ndarray
     noise: np.ndarray
     remarks: tuple
 
     @property
     def verdict(self) -> np.ndarray:
-        """Whether a is "better" or "worse" (the interval excludes 0), "tied" or "unknown"."""
+        """Verdict on a: "better" or "worse" if the interval excludes 0, "tied", or "unknown"."""
         e = self.estimate
         known = np.isfinite(e.low) | (self.p_value == 1)
         words = np.array(["unknown", "tied", "better", "worse"], dtype=object)
@@ -92,11 +93,11 @@ class ModelComparison(Printed):
 
     @property
     def variance_reduction(self) -> np.ndarray:
-        """Share of the unpaired variance that pairing saves; negative if it costs."""
+        """Share of the unpaired variance that pairing removes; negative if pairing adds some."""
         return 1 - divided(self.estimate.standard_error, self.unpaired_standard_error) ** 2
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per comparison, indexed by the two models and the group."""
+        """Return one row per comparison, indexed by the two models and the group."""
         e = self.estimate
         columns = {name: getattr(e, name) for name in ("value", "low", "high", "standard_error")}
         own = ("df", "p_value", "correlation", "variance_reduction", "n_items", "items_needed")
@@ -104,7 +105,7 @@ class ModelComparison(Printed):
         return pd.DataFrame(columns, index=e.labels).rename(columns={"value": "difference"})
 
     def sentences(self, position: int = 0) -> list[str]:
-        """One comparison in words: the result, the gain from pairing, and the items needed.
+        """Return one comparison in words: the result, the effect of pairing, the items needed.
 
         Parameters
         ----------
@@ -120,14 +121,21 @@ class ModelComparison(Printed):
         where = f" in {', '.join(map(str, group))}" if group else ""
         level = f"{100 * self.estimate.confidence_level:.4g}%"
         names = ("difference", "standard_error", "low", "high")
-        form = score_form(row[list(names)])
-        difference, error, low, high = (number(row[name], form) for name in names)
+        form, verdict = score_form(row[list(names)]), self.verdict[position]
+        value, error, low, high = row[list(names)]
+        head = f"{a} - {b}{where} ="
+        if verdict in ("better", "worse"):
+            head = f"{a} is {verdict} than {b}{where} by"
+        if verdict == "worse":
+            value, low, high = -value, -high, -low
+        value, error, low, high = (number(x, form) for x in (value, error, low, high))
         ends = f"{low} to {high}" if np.isfinite(row["low"]) else "unknown"
+        p_value = f"p {p_in_words(row['p_value'])}, {self.test}"
         return [
-            f"{a} - {b}{where} = {difference} (standard error {error}, {level} interval {ends}).",
-            f"p {p_in_words(row['p_value'])} by {self.test}.",
+            f"{head} {value} (standard error {error}, {level} interval {ends}).",
+            f"The difference is {_SIGNIFICANCE.get(verdict, 'significant')} ({p_value}).",
             *_on_pairing(row, number(self.unpaired_standard_error[position], form)),
-            *_on_items(row, difference),
+            *_on_items(row, number(row["difference"], form)),
         ]
 
     def __len__(self):
@@ -137,17 +145,17 @@ class ModelComparison(Printed):
         if len(self) == 1:
             return [*self.sentences(), *self.remarks]
         head = (
-            f"{len(self)} comparisons: {self.estimate.method}, "
-            f"{100 * self.estimate.confidence_level:.4g}% intervals, p by {self.test}"
+            f"{len(self)} comparisons by the {self.estimate.method}, with "
+            f"{100 * self.estimate.confidence_level:.4g}% intervals and p-values by the {self.test}"
         )
         table = self.to_frame().drop(columns=["variance_reduction", "df"])
         return [head, PrintedTable(table, digits=3), *self.remarks]
 
 
 def _on_pairing(row, unpaired):
-    """What the shared items were worth, in sentences."""
+    """The effect of pairing, in sentences."""
     if not row["n_items"]:
-        return ["The models share no items, so their variances add up: nothing was paired."]
+        return ["The models share no items, so they are unpaired and their variances are added."]
     saved = row["variance_reduction"]
     if not np.isfinite([saved, row["correlation"]]).all():
         return []
@@ -155,24 +163,24 @@ def _on_pairing(row, unpaired):
     return [
         f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f}% of the "
         f"variance (correlation {row['correlation']:z.2f}).",
-        f"On different items the standard error would be {unpaired}.",
+        f"Without shared items the standard error would be {unpaired}.",
     ]
 
 
 def _on_items(row, difference):
-    """How many items would show a difference of this size, in a sentence."""
+    """The number of items that would detect a difference of this size, in a sentence."""
     if np.isinf(row["items_needed"]):
-        return ["No number of such items would show a true difference of 0."]
+        return ["No number of items can detect a true difference of 0."]
     if np.isnan(row["items_needed"]):
         return []
     return [
-        f"To show a true difference of {difference} with power {100 * POWER:.0f}% "
+        f"Detecting a true difference of {difference} with power {100 * POWER:.0f}% "
         f"takes {np.ceil(row['items_needed'] - 1e-9):.0f} such items."
     ]
 
 
 def p_in_words(p_value):
-    """A p-value with its relation: "= 0.03" or "< 0.0001" or "unknown"."""
+    """A p-value with its relation: "= 0.03", "< 0.0001" or "unknown"."""
     if np.isnan(p_value):
         return "unknown"
     return "< 0.0001" if p_value < 1e-4 else f"= {p_value:.2g}"

@@ -1,4 +1,4 @@
-"""Pass, fail or undecided: is a candidate no worse than a baseline, and could one tell?"""
+"""Decide whether a candidate is no worse than a baseline: pass, fail or undecided."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from skbench.comparison._gate_result import GateResult
 from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.stats.ranking import noninferiority
 
-# Below, no number of items gives the power that is asked for.
+# Below it, no number of items gives a power of 0.8.
 GateLevel: TypeAlias = Annotated[float, Range(0.8, 1, "low", "Write 0.95 for 95%.")]
 Loss: TypeAlias = Annotated[
     float,
     Range(
         0,
         closed="neither",
-        remedy="It is the tolerated loss, and no number of items shows that a candidate loses "
-        "nothing. Pass 0.02 for two points of a score from 0 to 1.",
+        remedy="The tolerated loss must be above 0, because no number of items can prove that "
+        "there is no loss. Pass 0.02 for two percentage points.",
     ),
 ]
 
@@ -51,45 +51,47 @@ def gate(
     confidence_level: GateLevel = 0.95,
     false_discovery_rate: Level = 0.05,
 ) -> GateResult:
-    """Whether a candidate may take the place of a baseline, by the items both answered.
+    """Decide whether a candidate may replace a baseline, from the items both models answered.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals reads.
+        Per-item scores, one row per model and item, in any dataframe that narwhals reads.
     baseline, candidate : str
         Names of the two models.
     margin : float
-        Tolerated loss, above 0, in the units of the score.
+        Tolerated loss (non-inferiority margin), above 0, in the units of the score.
     relative : bool, default=False
-        Whether `margin` is a share of the baseline's mean, taken as known.
+        Whether `margin` is a share of the baseline's mean. That mean is taken as known.
     fail : {"worse", "margin"}, default="worse"
-        Fail a candidate shown to be worse (unless shown to be within the margin), or only one
-        shown to be worse by more than the margin.
+        With "worse", the gate fails a significantly worse candidate, unless the loss is
+        significantly smaller than the margin. With "margin", it fails only a candidate that is
+        significantly worse by more than the margin.
     worst : float, default=None
-        Floor for the candidate's worst topic of `by`, in the units of the score. The gate then also
-        fails where the interval of the worst topic's score lies below it, and passes only where
-        neither that interval (`extremes`) nor the candidate's own mean on any topic reaches below
-        (with a bank: that interval).
+        Floor for the candidate's worst topic of `by`, in the units of the score. The gate then
+        also fails if the interval of the worst topic's score (`extremes`) lies below the floor.
+        It passes only if that interval is not below the floor and, without a bank, neither is
+        the candidate's mean on any topic.
     missing : {"drop", "wrong"}, default="drop"
-        Items that one of the two did not answer: left out with a warning, or scored 0.
+        How to treat items that one of the two models did not answer: skip them with a warning,
+        or score them 0.
     bank : ItemBank, default=None
-        Earlier models' answers. The difference is then that on all items of the bank, from joint
-        posterior draws (`ItemBank.sample`).
+        Item bank of earlier models' answers. The difference then refers to all items of the bank
+        and comes from joint posterior draws (`ItemBank.sample`).
     model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
         Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
-        verdict is one on all items, which count equally: topics have none, and their intervals
-        are those of single topics, not adjusted for their number.
+        verdict refers to all items, with equal weights. Topics have no verdicts, and each of
+        their intervals holds for one topic, without adjustment for their number.
     bounds, population
         As in `compare_models`; with `by`, a `population` for each topic.
     confidence_level : float, default=0.95
-        Level of the two-sided interval, at least 0.8. A candidate that is exactly as good fails
-        with probability ``(1 - confidence_level) / 2``.
+        Confidence level of the two-sided interval, at least 0.8. A candidate that is exactly as
+        good as the baseline fails with probability ``(1 - confidence_level) / 2``.
     false_discovery_rate : float, default=0.05
         Expected share of false discoveries (Benjamini and Hochberg) among the topics, and among
-        the items, reported to have changed.
+        the items, reported as changed.
 
     Returns
     -------
@@ -99,40 +101,42 @@ def gate(
     Raises
     ------
     ValueError
-        For a margin that is not above 0, `worst` without topics or beyond all scores, models that
-        share no items, and as `compare_models` does.
+        If `margin` is not above 0, `worst` is given without topics or is outside the range of
+        scores, or the models share no items; and as in `compare_models`.
 
     Warns
     -----
     UserWarning
-        If items were answered by one of the two only.
+        If only one of the two models answered some items.
 
     Notes
     -----
-    The interval is that of `compare_models` for candidate minus baseline; for bounded scores that
-    are not right and wrong, the one worst case more, an item or a whole cluster, counts in the mean
-    of the low end as well, as a loss that is rare and large is missed most often. The gate passes
-    where ``low > -margin``, else fails where ``high < 0`` (or ``high < -margin``), else is
-    undecided.
+    The interval is that of `compare_models` for candidate minus baseline. The gate passes if
+    ``low > -margin``. Otherwise it fails if ``high < 0`` (or ``high < -margin``), and is
+    undecided if not. For bounded scores other than 0 and 1, the low end also counts the added
+    worst-case item or cluster in the mean, because rare large losses are missed most often.
 
-    The worst topic is that of joint draws: with a bank of its posterior, else of `MixedModel`
-    fitted to the topics of both models (4000 draws, always the same). The interval is that of the
-    lowest score of all topics, so no correction for their number is due; it also holds that of the
-    mean of the lowest topics, of as many as may be equal. At 0.95, a candidate whose worst topic is
-    at the floor failed in at most 3.8% of gates of sixteen settings, some with topics that share
-    the lowest score. A topic whose own mean is below the floor rules out a pass, except with a
-    bank; so does one of which the candidate answered no item. A pass is still no proof for a topic
-    of few items, since its draws are shrunk toward the others: one of five items at 0.5, among five
-    of 100 items at 0.9, passed a floor of 0.7 in 14.5% of gates; one of ten items in 7%.
+    The worst topic comes from 4000 joint draws with a fixed seed: posterior draws of the bank, or
+    of `MixedModel` fitted to the topics of both models. Its interval is that of the lowest score
+    of all topics, so it needs no adjustment for their number. It includes the interval of the
+    mean of the lowest topics, as many as may be equal. At confidence level 0.95, a candidate with
+    its worst topic at the floor failed in at most 3.8% of gates in each of 16 simulated settings,
+    some with several topics at the lowest score.
+
+    A topic with its own mean below the floor rules out a pass (except with a bank), and so does a
+    topic without answers of the candidate. A pass still proves little about a topic with few
+    items, because its draws are shrunk toward the others. Next to five topics of 100 items at
+    0.9, a topic of five items at 0.5 passed a floor of 0.7 in 14.5% of gates, and one of ten
+    items in 7%.
 
     `power` is the probability that this gate, with this number of such items, fails a candidate
-    that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.
-    `items_needed` is for a power of 0.8. Both are of the interval that is printed: by McNemar's
-    exact test for right and wrong answers, else by a noncentral t
-    (test_stated_power_is_the_simulated_one), with a bank by the posterior's standard deviation.
+    that is worse by the margin. With ``fail="margin"``, it is the probability that a candidate
+    that is as good passes. `items_needed` is the number of items for a power of 0.8. Both refer to
+    the interval that is printed: McNemar's exact test for binary scores, a noncentral t
+    otherwise (test_stated_power_is_the_simulated_one), or the posterior standard deviation.
 
-    When not to use it: repeatedly while answers come in, for which there is
-    `SequentialComparison`; to prove that a candidate is better.
+    When not to use it: repeatedly while answers arrive (use `SequentialComparison`); to prove
+    that a candidate is better (use `compare_models`).
 
     Examples
     --------
@@ -143,13 +147,13 @@ def gate(
     ...     "model": np.repeat(["old", "new"], 300), "item": [*range(300)] * 2,
     ...     "score": np.r_[rng.random(300) < 0.8, rng.random(300) < 0.6] * 1.0})
     >>> print(gate(items[items["item"] < 20], "old", "new", margin=0.02))
-    This gate is close to blind: ...
+    This gate has low power. ...
     >>> print(gate(items, "old", "new", margin=0.05).verdict)
     fail
     """
     by = names_of(by)
     if worst is not None and not by:
-        raise ValueError(f"worst={worst:g} needs topics. Pass by=, their column.")
+        raise ValueError(f"worst={worst:g} needs topics. Pass their column as by=.")
     columns = {"model": model, "item": item, "topic": topic, "score": score, "cluster": cluster}
     settings = {"bounds": bounds, "population": population}
     pair, level = (candidate, baseline), confidence_level
@@ -172,7 +176,7 @@ def gate(
 
 
 def _figures(evidence):
-    """What a result takes from its evidence as it is."""
+    """Fields that a result copies from its evidence."""
     whole, (new, old) = evidence.whole, evidence.scores
     ends = ("difference", "low", "high", "standard_error")
     kept = ("margin", "method", "item_verdicts", "remarks", "worst", "own_means")
@@ -186,7 +190,7 @@ def _figures(evidence):
 
 
 def _verdict(evidence, fail, floor):
-    """Of the difference, and of the worst topic if there is a floor: the less favorable one."""
+    """The less favorable of the verdicts on the difference and on the worst topic."""
     whole = evidence.whole
     verdict = noninferiority.decide(whole["low"], whole["high"], evidence.margin, fail)[0]
     verdicts = {str(verdict)}
@@ -196,7 +200,7 @@ def _verdict(evidence, fail, floor):
 
 
 def _topics(found, labels, rate):
-    """One row per topic, and which got worse at the false discovery rate."""
+    """One row per topic, with `worse` at the false discovery rate."""
     if found is None:
         return None
     known = found["n_items"] > 0

@@ -1,4 +1,4 @@
-"""What the items, or a bank, say of a candidate and a baseline, as a gate decides by it."""
+"""The comparison of a candidate and a baseline that a gate decides on."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from skbench._checks import listed
 from skbench._warnings import warn
 from skbench.comparison._gate_power import low_end, power_of_draws, power_of_items
 from skbench.comparison._gate_worst import worst_of_bank, worst_of_items
-from skbench.comparison._pair_warnings import SKEWED, has_no_spread, skewed, warn_of_units
+from skbench.comparison._pair_warnings import SKEWED, are_constant, skewed, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import compared, pair_positions
 from skbench.comparison.extreme_groups import Extremes
@@ -30,7 +30,7 @@ from skbench.stats.resampling import repeats
 
 
 class Evidence(NamedTuple):
-    """Differences of the candidate, of the whole and by topic, and what goes with them."""
+    """Differences of candidate and baseline on all items and by topic, with power and remarks."""
 
     whole: dict  # arrays of one entry
     by_topic: dict | None  # the same, an entry for each topic
@@ -41,12 +41,12 @@ class Evidence(NamedTuple):
     method: str
     item_verdicts: pd.DataFrame | None
     remarks: tuple
-    worst: Extremes | None  # of the candidate's topics, if a floor is asked for
-    own_means: pd.Series | None = None  # of its items by topic, likewise; None with a bank
+    worst: Extremes | None  # of the candidate's topics, if a floor is given
+    own_means: pd.Series | None = None  # of the candidate's items by topic, without a bank
 
 
 def of_items(items, pair, columns, by, missing, goal, settings, rate):
-    """`Evidence` of the items that both answered."""
+    """`Evidence` from the items that both models answered."""
     table, topics = _tables(items, pair, columns, by, missing, settings)
     _check_shared(table, columns["item"], missing)
     shared = np.isfinite(table.scores).all(axis=1)
@@ -74,7 +74,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
 
 
 def of_bank(bank, items, pair, columns, by, missing, goal, settings):
-    """`Evidence` of all items of a bank, by joint draws."""
+    """`Evidence` on all items of a bank, from joint draws."""
     check_bank_settings(bank, by, columns["cluster"], columns["item"], missing)
     margin, relative, _, level, floor = goal
     names = tuple(columns[name] for name in ("model", "topic", "item", "score"))
@@ -107,25 +107,25 @@ def of_bank(bank, items, pair, columns, by, missing, goal, settings):
 
 
 def with_unknown_topics(evidence, candidate):
-    """The same; any topic that the candidate did not answer may be its worst."""
+    """Set the worst score to unknown if the candidate answered no item of some topic."""
     worst, topics = evidence.worst, evidence.topics
     if worst is None or topics.isin(worst.worst_probability.index).all():
         return evidence
     unknown = topics[~topics.isin(worst.worst_probability.index)]
     is_worst = np.asarray(worst.estimate.labels == "worst")
     ends = {x: np.where(is_worst, np.nan, getattr(worst.estimate, x)) for x in ("value", "low")}
-    told = (
-        f"Nothing is known of topic{'s' * (len(unknown) > 1)} {listed(unknown, most=3, show=repr)}:"
-        f" {candidate!r} answered no item there."
+    remark = (
+        f"{candidate!r} answered no item of {listed(unknown, most=3, show=repr)}, so its worst "
+        "score is unknown."
     )
     return evidence._replace(
         worst=replace(worst, estimate=replace(worst.estimate, **ends)),
-        remarks=(*evidence.remarks, told),
+        remarks=(*evidence.remarks, remark),
     )
 
 
 def _fields_of(comparison, posterior, position):
-    """The differences as the other kind of evidence has them."""
+    """The fields of `of_items`, from posterior draws."""
     e, (new, old) = comparison.estimate, position
     draws = posterior.draws[:, new] - posterior.draws[:, old]
     two_sided = posterior_p_value(draws)
@@ -141,7 +141,7 @@ def _tables(items, pair, columns, by, missing, settings):
     for name in pair:
         check_model(name, table.models)
     positions, topics = pair_positions(table, *pair)[0], table
-    if by and columns["cluster"] not in (None, columns["item"]):  # clusters reach over topics
+    if by and columns["cluster"] not in (None, columns["item"]):  # clusters may span topics
         key = table.items.names[:-1]
         table = score_table(items, **columns | {"topic": key}, by=[], bounds=bounds)
     whole = None if topics.sizes is None else np.array([topics.sizes.sum()])
@@ -150,22 +150,22 @@ def _tables(items, pair, columns, by, missing, settings):
 
 
 def _check_shared(table, item, missing):
-    """Refuse models that share no items; warn of items left out and of unlike units."""
+    """Raise an error if models share no items; warn of skipped items and of different units."""
     has_new, has_old = np.isfinite(table.scores).T
     candidate, baseline = table.models
     if not (table.n_answers.min(axis=1) > 0).any():
         raise ValueError(
             f"{candidate!r} answered none of the {has_old.sum()} items of {baseline!r}, but "
-            f"{has_new.sum()} others: a gate compares answers to the same items. Give both the "
-            f"same {item} ids."
+            f"{has_new.sum()} others. A gate compares answers to the same items, so both models "
+            f"need the same ids in column {item!r}."
         )
-    alone = int((has_new ^ has_old).sum())
-    if alone:
+    skipped = int((has_new ^ has_old).sum())
+    if skipped:
         warn(
-            f"{alone} of {(has_new | has_old).sum()} items were answered by one model only "
+            f"{skipped} of {(has_new | has_old).sum()} items were answered by only one model "
             f"({candidate!r} lacks {(has_old & ~has_new).sum()}, {baseline!r} lacks "
-            f"{(has_new & ~has_old).sum()}) and are left out. "
-            'Pass missing="wrong" to score blanks 0.'
+            f"{(has_new & ~has_old).sum()}) and are skipped. "
+            'Pass missing="wrong" to score missing answers 0.'
         )
     warn_of_units(table)
 
@@ -174,25 +174,25 @@ def _in_score_units(margin, relative, mean, baseline, is_binary):
     """The margin in the units of the score."""
     if relative and not mean > 0:
         raise ValueError(
-            f"A relative margin needs a mean above 0, but {baseline!r} has {mean:g}. Pass a "
-            "margin in the units of the score."
+            f"A relative margin needs a mean above 0, but the mean of {baseline!r} is {mean:g}. "
+            "Pass a margin in the units of the score."
         )
     delta = float(margin * mean if relative else margin)
     if is_binary and delta >= 1:
         raise ValueError(
-            f"The margin is {delta:g}, but right and wrong answers cannot lose more than 1: two "
-            "points of a hundred are margin=0.02."
+            f"The margin is {delta:g}, but scores of 0 and 1 cannot lose more than 1. For two "
+            "percentage points pass margin=0.02."
         )
     return delta
 
 
 def _is_shifted(table):
-    """Whether the low end counts the worst case in its mean: bounded, not right and wrong."""
+    """Whether the low end counts the worst case in its mean: bounded scores, not 0 and 1."""
     return table.bounds is not None and not table.right_or_wrong
 
 
 def _compared(table, level):
-    """Differences of the candidate in each group, by the intervals of `compare_models`."""
+    """Differences of the candidate in each group, with the intervals of `compare_models`."""
     found, fields = compared(table, pair_table(table), [(0, 1)], level)
     e, difference = found.estimate, found.estimate.value
     low = e.low
@@ -202,7 +202,7 @@ def _compared(table, level):
     worse = np.where(difference < 0, found.p_value / 2, 1 - found.p_value / 2)
     exact = paired.mcnemar_exact_less(fields["only_a"], fields["only_b"])
     worse = np.where(fields["exact"] & (fields["left"] == 1), exact, worse)
-    error = np.where(has_no_spread(table, fields), 0.0, np.nan_to_num(e.standard_error))
+    error = np.where(are_constant(table, fields), 0.0, np.nan_to_num(e.standard_error))
     own = {"difference": difference, "low": low, "high": e.high, "method": e.method,
            "worse": np.nan_to_num(worse, nan=1.0), "standard_error": error,
            "skewed": skewed(table, fields)}  # fmt: skip
@@ -210,7 +210,7 @@ def _compared(table, level):
 
 
 def _item_verdicts(table, shared, rate):
-    """One row per item answered several times; None where there are none."""
+    """One row per item answered several times; None if there are none."""
     several = shared & (table.n_answers.min(axis=1) > 1)
     if not several.any():
         return None
@@ -239,24 +239,24 @@ def _item_verdicts(table, shared, rate):
 
 def _on_margin(relative, margin, delta):
     if relative:
-        yield f"The margin is {100 * margin:g}% of the baseline's mean: {delta:.4g}."
+        yield f"The tolerated loss is {100 * margin:g}% of the baseline's mean, or {delta:.4g}."
 
 
 def _remarks(found, table, shared, delta, margin, relative):
-    """What else there is to know, sentence by sentence."""
+    """Remarks on the margin, scale, clusters and skipped items, one sentence each."""
     yield from _on_margin(relative, margin, delta)
     if table.scale is not None:
         yield table.scale
     if table.is_clustered and not _is_shifted(table):
         yield (
-            "Clusters are allowed to differ as those that were seen do: a failure that is rare and "
-            "takes a whole cluster may be missed."
+            "The interval does not allow for rare failures of whole clusters that the data do not "
+            "show."
         )
-    left_out = int((table.n_answers > 0).any(axis=1).sum() - shared.sum())
-    if left_out:
-        yield f"{left_out} items that one model alone answered are left out."
+    skipped = int((table.n_answers > 0).any(axis=1).sum() - shared.sum())
+    if skipped:
+        yield f"Items that only one model answered are skipped ({skipped})."
     if found["standard_error"][0] == 0 and math.isnan(found["low"][0]):
         yield (
-            "The models differ by the same amount on every item, but for rounding: nothing tells "
-            "how far they would differ on others."
+            "The models differ by the same amount on every item, so the data do not show how much "
+            "other items would vary."
         )

@@ -1,4 +1,4 @@
-"""What a gate's interval can decide: its power, and the items for one of .8."""
+"""Power of a gate, and the number of items for a power of 0.8."""
 
 import math
 
@@ -15,16 +15,16 @@ _MOST_ITEMS = 1 << 40
 
 
 def low_end(difference, low, n, left, reach):
-    """Low ends for passing: the worst case that was not seen counts in the mean as well.
+    """Low ends for passing, with the worst case also counted in the mean.
 
-    A gate decides on one side, where rare and large losses are missed most often; `n` counts what
-    is independent, items or whole clusters.
+    A gate decides on one side, and rare large losses are the most likely to be missed there. `n`
+    is the number of independent observations, items or whole clusters.
     """
     return np.maximum(low - left * (reach + difference) / (n + 1), -reach)
 
 
 def power_of_items(found, margin, level, fail, reach, shifted):
-    """Power of a gate, and items for .8, of the entry of a dict of fields; nan where unknown."""
+    """Power of a gate and items for 0.8, from a dict of fields with one entry; nan if unknown."""
     n, df, left = (float(found[name][0]) for name in ("n_items", "df", "left"))
     if left == 0:
         return {"power": math.nan, "items_needed": math.nan}
@@ -34,21 +34,21 @@ def power_of_items(found, margin, level, fail, reach, shifted):
         variance = float(found["variance"][0]) * n
         size = max(n / (df + 1), 1.0)
         if not variance > (ROUNDING * margin) ** 2:
-            alike = found["difference"][0] == 0 and math.isfinite(reach)
-            needed = _first_to_clear(margin, size, level, reach, shifted) if alike else math.nan
+            identical = found["difference"][0] == 0 and math.isfinite(reach)
+            needed = _first_to_clear(margin, size, level, reach, shifted) if identical else math.nan
             return {"power": math.nan, "items_needed": needed}
 
         def power_at(items):
             return _power_t(margin, items, variance, size, level, fail, reach, shifted)
 
         now, needed = power_at(n / left), _first(power_at)
-    if left < 1 and math.isfinite(needed):  # of a benchmark with so many items
+    if left < 1 and math.isfinite(needed):  # finite population
         needed = math.ceil(1 / (1 / needed + (1 - left) / n))
     return {"power": float(now), "items_needed": needed}
 
 
 def power_of_draws(error, n_asked, n_all, margin, level):
-    """The same for a posterior whose variance falls as ``1 / n - 1 / N``."""
+    """Power and items for a posterior, with a variance proportional to ``1 / n - 1 / N``."""
     if not error > 0:
         return {"power": math.nan, "items_needed": math.nan}
     z = norm.isf((1 - level) / 2)
@@ -59,7 +59,7 @@ def power_of_draws(error, n_asked, n_all, margin, level):
 
 
 def _of_counts(found, n, margin, level, fail):
-    """By McNemar's exact test."""
+    """Power now, and items for 0.8, by McNemar's exact test."""
     counts = found["only_a"][0], found["only_b"][0], float(found["n_items"][0])
     share = noninferiority.disagreement(*counts, -margin if fail == "worse" else 0.0)
     share = max(float(share), margin)
@@ -70,12 +70,12 @@ def _of_counts(found, n, margin, level, fail):
 
 
 def _power_t(margin, n, variance, size, level, fail, reach, shifted):
-    """Chance to fail one that is worse by the margin, or to pass one that is as good."""
+    """Probability of failing a loss equal to the margin, or of passing an equal candidate."""
     bounded = math.isfinite(reach)
     if fail == "worse":
         distance = reach + margin if bounded else 0.0
         found = power_t(margin, n, variance, level, size, distance)
-        # One that is worse by just the margin passes with a chance of alpha / 2.
+        # A loss equal to the margin passes with probability alpha / 2.
         return min(float(found), (1 + level) / 2)
     effect = margin - (reach / (n / size + 1) if shifted else 0.0)
     if effect <= 0:
@@ -84,7 +84,7 @@ def _power_t(margin, n, variance, size, level, fail, reach, shifted):
 
 
 def _first_to_clear(margin, size, level, reach, shifted):
-    """The first number of items, all answered alike, whose interval clears the margin."""
+    """First number of items, all answered alike, whose interval excludes the margin."""
 
     def clears(items):
         units = items / size
@@ -95,7 +95,7 @@ def _first_to_clear(margin, size, level, reach, shifted):
 
 
 def _first(power_at):
-    """The first number of items with the power."""
+    """Smallest number of items with the required power."""
     high = 2
     while power_at(high) < POWER:
         high *= 2

@@ -1,4 +1,4 @@
-"""What a gate decided, in words, as a table, as Markdown and as JSON."""
+"""The result of a gate, in words, as a table, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from skbench.comparison._gate_worst import verdict_on_worst
 from skbench.comparison.extreme_groups import Extremes, likely_in_words
 from skbench.stats.ranking import noninferiority
 
-BLIND = 0.5  # a gate with less power says so before anything else
+LOW_POWER = 0.5  # below it the sentence on power comes first
 _MARKS = {"pass": "✅", "fail": "❌", "undecided": "⚠️"}
 _ROWS_SHOWN = 20
 _LONGEST = 120  # of a name in sentences and tables
 _ENDS = ("value", "low", "high")
-_ADJUSTED = "After adjustment for the number of topics"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,16 +31,16 @@ class GateResult(Printed):
     verdict : {"pass", "fail", "undecided"}
         The decision.
     difference, low, high : float
-        Candidate minus baseline, with its interval, in score units.
+        Candidate minus baseline, with its interval, in the units of the score.
     margin : float
-        Tolerated loss, in score units.
+        Tolerated loss, in the units of the score.
     power : float
-        Power of this gate, see `gate`; nan where the items do not determine it.
+        Power of this gate (see `gate`); nan if the items do not determine it.
     items_needed : int or nan
-        Number of items like these at which the power is 0.8; if all were answered alike and do not
-        tell the power, at which the gate passes.
+        Number of such items at which the power is 0.8. If all items were answered alike and the
+        power is unknown, the number of items at which the gate passes.
     standard_error : float
-        Standard error of the difference; 0 where the models never differ.
+        Standard error of the difference; 0 if the models never differ.
     n_items : int
         Number of items compared.
     baseline, candidate : str
@@ -51,26 +50,26 @@ class GateResult(Printed):
     fail : {"worse", "margin"}
         As in `gate`.
     confidence_level : float
-        Level of the interval.
+        Confidence level of the interval.
     method : str
         Method of the interval.
     topics : DataFrame or None
-        One row per topic: difference, low, high, n_items, the p-value against not having got
-        worse, the same adjusted for the number of topics, and `worse`, where that is at most the
-        false discovery rate. Only `worse` is a decision. The interval is that of one topic alone,
-        not adjusted for their number: by chance some exclude 0, or clear the margin.
+        One row per topic: difference, low, high, n_items, the one-sided p-value for a loss, the
+        p-value adjusted for the number of topics, and `worse`. `worse` is True where the adjusted
+        p-value is at most the false discovery rate; only `worse` is a decision. Each interval
+        holds for one topic, unadjusted, so some exclude 0 or clear the margin by chance.
     item_verdicts : DataFrame or None
-        One row per item that both answered several times: means and runs, p_value, whether it
-        flipped, the chance that noise alone flips it, the adjusted p-value and the verdict
-        "worse", "better", "noise" (flipped, explained by noise) or "same".
+        One row per item that both models answered several times: means and runs, p_value, whether
+        it flipped, the probability of a flip by noise, the adjusted p-value, and the verdict
+        "worse", "better", "noise" (a flip that noise explains) or "same".
     remarks : tuple of str
         Further remarks, in sentences.
     floor : float or None
-        The floor for the worst topic.
+        Floor for the worst topic.
     worst : Extremes or None
         Worst and best topic of the candidate, if a floor was given.
     own_means : Series or None
-        Means of the candidate's own items by topic, if a floor was given and no bank.
+        Means of the candidate's own items by topic, if a floor was given without a bank.
     """
 
     verdict: str
@@ -97,73 +96,85 @@ class GateResult(Printed):
 
     @property
     def expected_flips(self) -> float:
-        """Number of flipped items that noise alone would make; nan where unknown."""
+        """Expected number of flipped items by noise alone; nan if unknown."""
         if self.item_verdicts is None:
             return math.nan
         return float(self.item_verdicts["chance_of_flip"].sum(min_count=1))
 
     def sentences(self) -> list[str]:
-        """The result in words; a blind gate says so first."""
+        """Return the result in words. If the power is below 0.5, the power comes first."""
         low, high, difference = map(self._number, (self.low, self.high, self.difference))
-        old, new = map(_short, (self.baseline, self.candidate))
+        old, new, loss = *map(_short, (self.baseline, self.candidate)), f"{self.margin:.4g}"
         ends = f"{low} to {high}" if np.isfinite(self.low) else "unknown"
+        interval = f"({100 * self.confidence_level:.4g}% interval {ends})"
+        mean_verdict = noninferiority.decide(self.low, self.high, self.margin, self.fail)
+        beyond = self.fail == "margin"
+        if not np.isfinite(self.low):
+            reason = f"so the tolerated loss of {loss} cannot be tested"
+        elif mean_verdict == "pass":
+            reason = f"so any loss is smaller than the tolerated loss of {loss}"
+        elif mean_verdict == "fail" and beyond:
+            reason = f"so {new} is worse than {old} by more than the tolerated loss of {loss}"
+        elif mean_verdict == "fail":
+            reason = f"so {new} is significantly worse than {old} and the loss may exceed {loss}"
+        elif beyond:
+            reason = f"but the interval includes losses on both sides of the tolerated {loss}"
+        else:
+            reason = f"but the interval includes both no loss and the tolerated loss of {loss}"
+        because = "" if mean_verdict == self.verdict else " because of the worst topic"
         verdict = (
-            f"{self.verdict.upper()}{self._by_worst()}: {new} - {old} = {difference} "
-            f"({100 * self.confidence_level:.4g}% interval {ends}, margin {self.margin:.4g})."
+            f"{self.verdict.upper()}{because}: {new} - {old} = {difference} {interval}, {reason}."
         )
         words = [verdict, self._on_power()]
-        if not self.power >= BLIND:
+        if not self.power >= LOW_POWER:
             words.reverse()
         return [*words, *self._on_worst(), *self._on_topics(), *self._on_items(), *self.remarks]
 
-    def _by_worst(self):
-        """What to add to the verdict where the worst topic alone decides."""
-        alone = noninferiority.decide(self.low, self.high, self.margin, self.fail)
-        return "" if alone == self.verdict else " by the worst topic"
-
     def _on_worst(self):
-        """The worst topic and its verdict, in a sentence."""
+        """The worst topic and its verdict, in sentences."""
         if self.worst is None:
             return []
         value, low, high = map(self._number, self.worst.to_frame().loc["worst", list(_ENDS)])
-        value = " of those answered, is unknown" if value == "unknown" else f", is at {value}"
         place = {"fail": "is below", "pass": "is not below", "undecided": "may be below"}
         chance = self.worst.worst_probability
         likely = likely_in_words(chance.set_axis([_short(label) for label in chance.index]))
         verdict, own = verdict_on_worst(self.worst, self.own_means, self.floor), self.own_means
-        alone = verdict == "undecided" and self.worst.to_frame().loc["worst", "low"] >= self.floor
-        so = (
-            f": the items of {_short(own.idxmin())} have {self._number(own.min())}" if alone else ""
-        )
-        return [
-            f"The worst topic of {_short(self.candidate)}, most likely {likely}{value} "
-            f"({100 * self.confidence_level:.4g}% interval {low} to {high}), and "
-            f"{place[verdict]} {self.floor:.4g}{so}."
+        words = [
+            f"The worst topic of {_short(self.candidate)} is most likely {likely}.",
+            f"Its score, {value} ({100 * self.confidence_level:.4g}% interval {low} to {high}), "
+            f"{place[verdict]} the floor of {self.floor:.4g}.",
         ]
+        if verdict == "undecided" and self.worst.to_frame().loc["worst", "low"] >= self.floor:
+            least = self._number(own.min())
+            words.append(f"The answered items of {_short(own.idxmin())} have a mean of {least}.")
+        return [" ".join(words)]
 
     def _number(self, value, sign=""):
-        """A number in score units, with as many digits as all others have."""
+        """A number in the units of the score, with the same digits as the others."""
         return number(value, f"{sign}{score_form([self.difference, self.low, self.high])}")
 
     def _on_power(self):
-        """The power in a sentence."""
+        """The power and the items needed, in sentences."""
         if math.isnan(self.power):
-            unknown = "The power of this gate is unknown: the items do not tell how they vary."
+            unknown = "The power of this gate is unknown because the items show no variation."
             enough = math.isnan(self.items_needed) or self.verdict == "pass"
-            return unknown if enough else f"{unknown} {self.items_needed:,} such items would pass."
-        what = (
-            f"power against a loss of {self.margin:.4g}"
-            if self.fail == "worse"
-            else "chance to pass a candidate that is as good"
+            if enough:
+                return unknown
+            return f"{unknown} It would pass with {self.items_needed:,} such items."
+        size = f"{100 * self.power:.0f}% with {self.n_items:,} items"
+        needed = f"takes {self.items_needed:,} such items."
+        words = (
+            f"The power to detect a loss of {self.margin:.4g} is {size}. A power of 80% {needed}"
         )
-        size = f"{100 * self.power:.0f}% at {self.n_items:,} items; 80% takes "
-        size += f"{self.items_needed:,} such items."
-        if self.power < BLIND:
-            return f"This gate is close to blind: its {what} is {size}"
-        return f"Its {what} is {size}"
+        if self.fail == "margin":
+            words = (
+                f"A candidate that is as good as the baseline passes with probability {size}. "
+                f"A probability of 80% {needed}"
+            )
+        return f"This gate has low power. {words}" if self.power < LOW_POWER else words
 
     def worst_topic(self) -> dict | None:
-        """Floor, value, low, high, verdict, and the topics with their probabilities, for JSON."""
+        """Return floor, value, low, high, verdict, and the topics' probabilities, for JSON."""
         if self.worst is None:
             return None
         topics = [
@@ -178,41 +189,44 @@ class GateResult(Printed):
         return self.topics[self.topics["worse"]].sort_values("difference")
 
     def _on_topics(self):
-        """Topics that got worse, in a sentence."""
+        """The topics that are significantly worse, in a sentence."""
         if self.topics is None:
             return []
         worse = self._worse_topics()["difference"]
         if worse.empty:
-            return [f"{_ADJUSTED}, no topic of {len(self.topics)} is shown to have got worse."]
+            return [f"None of {len(self.topics)} topics is significantly worse, after adjustment."]
         lost = [f"{_short(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
+        are = "is" if len(worse) == 1 else "are"
         return [
-            f"{_ADJUSTED}, {len(worse)} of {len(self.topics)} got worse: {', '.join(lost)}{more}."
+            f"{len(worse)} of {len(self.topics)} topics {are} significantly worse, after "
+            f"adjustment: {', '.join(lost)}{more}."
         ]
 
     def _on_items(self):
-        """Items that changed beyond noise, in a sentence."""
+        """The items that changed significantly, in sentences."""
         if self.item_verdicts is None:
             return []
         counts = self.item_verdicts["verdict"].value_counts()
         words = (
-            f"Of {len(self.item_verdicts)} items with repeated runs, {counts.get('worse', 0)} got "
-            f"worse and {counts.get('better', 0)} better beyond noise"
+            f"Of {len(self.item_verdicts)} items with repeated runs, {counts.get('worse', 0)} are "
+            f"significantly worse and {counts.get('better', 0)} significantly better"
         )
         if math.isnan(self.expected_flips):
             return [f"{words}."]
         flipped = int(self.item_verdicts["flipped"].sum())
-        return [f"{words}; {flipped} flipped, and noise alone flips {self.expected_flips:.1f}."]
+        expected = f"noise alone would flip {self.expected_flips:.1f} on average"
+        return [f"{words}. {flipped} flipped, and {expected}."]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row: verdict, difference, low, high, margin, power, items_needed and more."""
+        """Return one row: verdict, difference, low, high, margin, power, items_needed and more."""
         row = asdict(self) | {"score_baseline": self.scores[0], "score_candidate": self.scores[1]}
         for name in ("scores", "topics", "item_verdicts", "remarks", "floor", "worst", "own_means"):
             row.pop(name)
         return pd.DataFrame([row])
 
     def to_json(self) -> str:
-        """The whole result as a JSON document; unknown numbers are null."""
+        """Return the whole result as a JSON document; unknown numbers are null."""
         document = records(self.to_frame())[0]
         document |= {"remarks": list(self.remarks), "sentences": self.sentences()}
         for name in ("topics", "item_verdicts"):
@@ -222,10 +236,10 @@ class GateResult(Printed):
         return json.dumps(document, indent=1, default=str, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """The verdict and a table, for the summary of a pull request."""
-        others, seeing = self.sentences(), self.power >= BLIND
-        verdict = others.pop(0 if seeing else 1)
-        blind = [] if seeing else [markdown_text(others.pop(0)), ""]
+        """Return the verdict and a table, for the summary of a pull request."""
+        others, enough = self.sentences(), self.power >= LOW_POWER
+        verdict = others.pop(0 if enough else 1)
+        low_power = [] if enough else [markdown_text(others.pop(0)), ""]
         power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f}%"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
         cells = [
@@ -236,15 +250,15 @@ class GateResult(Printed):
         lines = [
             f"### {_MARKS[self.verdict]} {markdown_text(verdict)}",
             "",
-            *blind,
-            "| baseline (old) | candidate (new) | new - old | low | high | margin | items "
-            "| power | needed |",
+            *low_power,
+            "| baseline (old) | candidate (new) | new - old | low | high | tolerated loss | items "
+            "| power | items for power 80% |",
             "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
             f"| {' | '.join(cells)} |",
             "",
         ]
         if self.topics is not None and self.topics["worse"].any():
-            lines += ["| topic that got worse | new - old | adjusted p-value | items |",
+            lines += ["| significantly worse topic | new - old | adjusted p-value | items |",
                       "|---|---:|---:|---:|"]  # fmt: skip
             lines += [
                 f"| {markdown_text(_short(row.Index))} | {self._number(row.difference, '+')} "
@@ -262,6 +276,6 @@ def _text(label):
 
 
 def _short(label):
-    """The same in sentences and tables; of a very long name, both ends."""
+    """A label as text; only both ends of a very long one."""
     text = _text(label)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 40]}…{text[-39:]}"

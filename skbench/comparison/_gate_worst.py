@@ -1,4 +1,4 @@
-"""The floor of a gate: how low the score of the candidate's worst topic may be."""
+"""The worst topic of a gate's candidate, compared with a floor."""
 
 import warnings
 from bisect import bisect
@@ -20,9 +20,9 @@ _N_DRAWS = 4000
 
 
 def worst_of_items(table, floor, level):
-    """`Extremes` of the topics of the first model, the candidate, of a `ScoreTable` of two.
+    """`Extremes` of the candidate's topics, and its own means by topic.
 
-    Then the means of its own items by topic.
+    The candidate is the first of the two models of the `ScoreTable`.
     """
     _check_floor(floor, table.n_groups, table.bounds)
     new = table.scores[:, 0]
@@ -32,16 +32,16 @@ def worst_of_items(table, floor, level):
 
 
 def worst_of_bank(posterior, candidate, floor, bounds, level):
-    """The same, of a `Posterior` by topic."""
+    """`Extremes` of the candidate's topics, from a `Posterior` by topic."""
     _check_floor(floor, len(posterior.groups), bounds)
     values = posterior.draws[:, posterior.models.get_loc(candidate)]
     return _cautious(Draws(values, posterior.groups, "posterior"), level)
 
 
 def _cautious(draws, level):
-    """`extremes`, the interval of the worst wide enough for topics that share the lowest score.
+    """`extremes`, with an interval of the worst that allows for several equally low topics.
 
-    It also holds that of the mean of the lowest topics, of as many as may be equal.
+    The interval includes that of the mean of the lowest topics, as many as may be equal.
     """
     found, values = extremes(draws, confidence_level=level), draws.values
     order = np.argsort(values.mean(axis=0), kind="stable")
@@ -59,16 +59,16 @@ def _cautious(draws, level):
 
 def _check_floor(floor, n_topics, bounds):
     if n_topics < 2:
-        raise ValueError(f"worst={floor:g} needs at least two topics, and there is one.")
+        raise ValueError(f"worst={floor:g} needs at least two topics, got {n_topics}.")
     if bounds is not None and not bounds[0] <= floor <= bounds[1]:
         raise ValueError(
-            f"worst={floor:g} is no score: scores are from {bounds[0]:g} to {bounds[1]:g}."
+            f"worst={floor:g} is outside the range of scores, {bounds[0]:g} to {bounds[1]:g}."
         )
 
 
 def _draws_of_table(table):
     """Joint draws of the first model's means by topic."""
-    # Topics go by what they hold: their names change no draw.
+    # Topics are ordered by their data, so that draws do not depend on their names.
     numbers = *np.nan_to_num(table.scores).T, np.ones(len(table.scores))
     order = np.lexsort([table.group_sums(values).round(9) for values in numbers])
     names = np.char.zfill(np.argsort(order).astype(str), 9)
@@ -85,8 +85,8 @@ def _draws_of_table(table):
     if own.size < 2:
         label = table.groups[order[int(summary.labels[own[0]][1])]]
         raise ValueError(
-            f"{table.models[0]!r} answered items of topic {plain(label)!r} alone: worst= needs two "
-            "topics. Give its other answers."
+            f"{table.models[0]!r} answered only items of topic {plain(label)!r}. worst= needs two "
+            "topics."
         )
     values = fitted.sample(_N_DRAWS, random_state=0).values[:, own]
     place = order[summary.labels[own].get_level_values("topic").astype(int)]
@@ -99,7 +99,7 @@ def _draws_of_table(table):
 
 
 def _summary(rows, models, topics, **settings):
-    """Means by model and topic; warnings and errors have the names that the user knows."""
+    """Means by model and topic; warnings and errors have the user's names."""
 
     def named(text):
         for (short, model), (code, topic) in product(models.items(), topics.items()):
@@ -118,7 +118,7 @@ def _summary(rows, models, topics, **settings):
 
 
 def _of_population(expected, seen, variance, n, size):
-    """Draws of means of all items, by expected scores, the means of those seen and their spread."""
+    """Draws of population means from the means of answered items and expected scores."""
     unseen = size - n
     noise = np.random.default_rng(0).standard_normal(expected.shape)
     more = expected + noise * np.sqrt(variance / np.maximum(unseen, 1))
@@ -126,9 +126,9 @@ def _of_population(expected, seen, variance, n, size):
 
 
 def verdict_on_worst(found, own, floor):
-    """Whether the interval of the worst topic lies at the floor or above it, below, or neither.
+    """Verdict on the worst topic: "pass", "fail" or "undecided".
 
-    Neither, too, where it lies above and the own mean of a topic (None: not known) below.
+    It passes if its interval is not below the floor, and neither is a topic's own mean in `own`.
     """
     low, high = found.to_frame().loc["worst", ["low", "high"]]
     above = low >= floor and not (own is not None and own.min() < floor - 1e-9)

@@ -1,4 +1,4 @@
-"""What the items tell of every pair of models: one table that verdicts, ranks and letters share."""
+"""Differences of every pair of models, on which verdicts, ranks and letters are based."""
 
 from functools import cached_property
 
@@ -11,13 +11,13 @@ from skbench.stats.intervals.group_means import mean_of_groups
 from skbench.stats.intervals.moments import divided
 from skbench.stats.intervals.worst_case import end_variances, worst_case_interval
 
-FEW_CLUSTERS = 10  # below which t intervals are rough, and wide
+FEW_CLUSTERS = 10  # below which t intervals are wide and inaccurate
 
 
 class PairTable:
-    """Differences of all pairs of models and what they rest on, (n_groups, n_models, n_models).
+    """Differences of all pairs of models and their variances, (n_groups, n_models, n_models).
 
-    Its fields are those of `_Pairs`, made when they are read.
+    Its fields are those of `_Pairs`, computed when they are read.
     """
 
     def __init__(self, groups, fits):
@@ -35,13 +35,13 @@ class PairTable:
 
 
 def pair_table(table, unrelated=False):
-    """The `PairTable` of a `ScoreTable`; `unrelated` models as on different items, if asked."""
+    """Return the `PairTable` of a `ScoreTable`; if `unrelated`, models need not share items."""
     groups = list(_pairs_of_groups(table, unrelated))
     return PairTable(groups, [group.fit for group in groups])
 
 
 def mean_pair_table(table, unrelated=False):
-    """The same of means over the groups, which count equally and are independent."""
+    """Return the `PairTable` of means over independent groups with equal weights."""
     if table.n_groups == 1:
         return pair_table(table, unrelated)
     mean = _MeanPairs(_pairs_of_groups(table, unrelated))
@@ -49,14 +49,14 @@ def mean_pair_table(table, unrelated=False):
 
 
 def intervals(fields, level, reach):
-    """Ends of intervals and p-values of differences, by t or McNemar, that agree about 0.
+    """Return interval ends and p-values of differences, by t or McNemar, that agree about 0.
 
-    `reach` is how far two scores can differ: each end then allows for one worst case more. In a
-    finite population ends and standard errors shrink towards the difference, which is known where
-    nothing is left.
+    `reach` is the largest possible difference of two scores; each end is computed after adding
+    one worst-case observation. In a finite population, ends and standard errors shrink toward
+    the difference, which is known exactly if all items were answered.
     """
     difference, variance = fields["difference"], fields["variance"]
-    # Clusters that are all alike tell no more than so many items.
+    # Clusters that are all alike carry no more information than as many items.
     n = np.where(variance > 0, fields["n_behind"], fields["n_clusters"])
     exact, shrink = fields["exact"], np.sqrt(fields["left"])
     known = shrink == 0
@@ -70,7 +70,7 @@ def intervals(fields, level, reach):
             statistic = np.abs(difference[t]) / np.sqrt(nearer) / shrink[t]
         p_value[t] = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
     if exact.any():
-        # Many models on few items have few different counts.
+        # Many models on few items have few distinct counts.
         counts = (fields[name][exact] for name in ("only_a", "only_b", "n_items"))
         counts, which = paired.distinct_counts(*counts)
         low[exact], high[exact] = (x[which] for x in paired.mcnemar_interval(*counts, level))
@@ -78,11 +78,11 @@ def intervals(fields, level, reach):
     if exact.any() and (shrink < 1).any():
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value[exact] = 2 * norm.sf(norm.isf(p_value[exact] / 2) / shrink[exact])
-    # Models that never differ: no test finds anything, though no spread is known.
+    # Models that never differ have a p-value of 1 although their variance is unknown.
     p_value = np.where((difference == 0) & (known | np.isnan(variance)), 1.0, p_value)
     sides = []
     for end, bound in ((low, -reach), (high, reach)):
-        # No further than scores that are left can take it.
+        # The unanswered items limit how far the population difference can be.
         sides.append([shrink * (end - difference), fields["left"] * (bound - difference)])
     low, high = np.max(sides[0], axis=0), np.min(sides[1], axis=0)
     ends = (difference + np.where(known, 0.0, side) for side in (low, high))
@@ -97,7 +97,7 @@ def _pairs_of_groups(table, unrelated):
 
 
 class _Pairs:
-    """What the items of one group tell of all pairs of models."""
+    """Differences of all pairs of models on the items of one group."""
 
     def __init__(self, table, mine, unrelated, size):
         self._scores, self._size = table.scores[mine], size
@@ -106,16 +106,16 @@ class _Pairs:
         clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
         least = np.nanmin(self._scores, initial=np.inf, where=np.isfinite(self._scores))
         least = least if np.isfinite(least) else 0.0
-        # Differences of large scores would be lost in their sums.
+        # Sums of large scores would lose the precision of their differences.
         fit = shared_items.shared_item_scores(self._scores - least, clusters)
         errors = shared_items.pair_errors(self._scores, clusters, fit)
         self.fit = fit._replace(mean=fit.mean + least)
         self.own_variance = fit.variance  # (n_models,), of each model's score
-        # Whether they share items, directly or through others.
+        # Whether two models share items, directly or through other models.
         self.related = fit.component[:, None] == fit.component
         if not (unrelated or self.related.all()):
             errors = [np.where(self.related, x, np.nan) for x in errors]
-        # The row's model minus the column's, nan where not compared.
+        # The row's model minus the column's; nan if not compared.
         self.difference, self.variance, self.df = errors
         self.n_clusters = fit.n_clusters
 
@@ -125,12 +125,12 @@ class _Pairs:
 
     @cached_property
     def n_items(self):
-        """That both answered."""
+        """Number of items that both models answered."""
         return (self._answered.T @ self._answered).astype(int)
 
     @property
     def n_behind(self):
-        """Items behind the variance: the fewer of their own where none is shared."""
+        """Items that the variance is based on: shared, or else the smaller number of own items."""
         own = self.fit.n_items
         if self.n_items.all():
             return self.n_items
@@ -138,20 +138,20 @@ class _Pairs:
 
     @property
     def left(self):
-        """Share of the variance that is left where these are of all there are."""
+        """Share of the variance that remains in a finite population."""
         return 1 - self.n_behind / self._size
 
     @property
     def exact(self):
-        """Whether McNemar's test applies: right or wrong, no clusters, no gaps."""
+        """Whether McNemar's test applies: binary scores, no clusters, no missing answers."""
         if not self._may_be_exact:
             return np.zeros(self.related.shape, dtype=bool)
-        # Where two models answered everything, other models' gaps do not matter.
+        # Missing answers of other models do not matter.
         return (self.n_items == self.fit.n_items) & self.related & (self.n_items > 0)
 
     @cached_property
     def only_first(self):
-        """Items that the row's model got right and the column's wrong, of those both answered."""
+        """Shared items that only the row's model answered correctly."""
         if not self.exact.any():
             return np.full(self.related.shape, np.nan)
         right = np.nan_to_num(self._scores)
@@ -159,7 +159,7 @@ class _Pairs:
 
     @property
     def skewness(self):
-        """Of the sampling error."""
+        """Skewness of the sampling error."""
         return shared_items.pair_skewness(self.fit, self.variance)
 
     @cached_property
@@ -168,17 +168,17 @@ class _Pairs:
 
     @property
     def noise(self):
-        """Variance of single answers of both models."""
+        """Variance of single answers, summed over both models."""
         return self._noises[0]
 
     @property
     def noise_left(self):
-        """What is left of it in their means."""
+        """The part of that variance that remains in the means of answers."""
         return self._noises[1]
 
 
 class _MeanPairs:
-    """The same of means over groups, as far as they have it."""
+    """The fields of `_Pairs` for means over groups, as far as these have them."""
 
     def __init__(self, groups):
         self.fits, self.related = [], True
@@ -192,7 +192,7 @@ class _MeanPairs:
         self.noise = self.noise_left = np.full(self.related.shape, np.nan)
 
     def _summed(self, groups):
-        """Variances of the groups, and sums of the rest: all groups at once fill the memory."""
+        """Yield variances of the groups and sum the rest, one group at a time to save memory."""
         for group in groups:
             self.fits.append(group.fit)
             self.related = self.related & group.related
@@ -202,7 +202,7 @@ class _MeanPairs:
 
 
 def _noise(noise, n_answers, answered):
-    """Variance of single answers, and what is left of it in the means, of every pair."""
+    """Variance of single answers, and its part that remains in the means, for every pair."""
     known = np.isfinite(noise)
     if not known.any():
         unknown = np.full((noise.shape[1],) * 2, np.nan)

@@ -1,4 +1,4 @@
-"""pass@k and pass^k: items answered several times, with intervals over items."""
+"""pass@k and pass^k of repeated answers, with intervals over items."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _COUNTS = ("n_correct", "n_runs")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PassAtK(Estimate):
-    """Estimates of pass@k (or pass^k), and the items behind them.
+    """Estimates of pass@k (or pass^k), and the scores of the items.
 
     Attributes
     ----------
     items : DataFrame
-        One row per model and item: its labels, `n_correct`, `n_runs` and `score`, the
-        unbiased estimate for this item.
+        One row per model and item: labels, `n_correct`, `n_runs` and `score`, the unbiased
+        estimate for this item.
     columns : dict
-        Names of the columns: model, item, by, cluster, and `topic`, those within which item ids
-        are unique.
+        Names of the columns: model, item, by, cluster, and `topic`, within which item ids are
+        unique.
     """
 
     items: pd.DataFrame | None = None
@@ -43,25 +43,25 @@ class PassAtK(Estimate):
     def compare(
         self, a: str | None = None, b: str | None = None, **options: Any
     ) -> ModelComparison:
-        """Paired differences of models; `options` are those of `compare_models`."""
+        """Compare models by paired differences; `options` are those of `compare_models`."""
         names = {name: self.columns[name] for name in ("model", "item", "topic", "cluster")}
         if self.columns["by"]:
             options = {"by": self.columns["by"]} | options
         return compare_models(self.items, a, b, score="score", **names, **options)
 
     def summary(self) -> GroupSummary:
-        """One group per model, or model and topic, for the estimators of `skbench.groups`."""
+        """Return a `GroupSummary` by model (and topic), for estimators of `skbench.groups`."""
         names = {name: self.columns[name] for name in ("model", "item", "topic", "cluster")}
         return summarize_items(self.items, by=[names["model"], *self.columns["by"]], **names)
 
     def reliability(self) -> pd.DataFrame:
-        """How reliably each item is solved.
+        """Classify each item as always, never or sometimes solved.
 
         Returns
         -------
         DataFrame
             One row per model and item: n_correct, n_runs, `rate` with its Clopper-Pearson
-            interval `low` to `high`, and the verdict "always", "never" (so far) or "flaky".
+            interval `low` to `high`, and the verdict on these runs: "always", "never" or "flaky".
         """
         keys = [self.columns["model"], *self.columns["topic"], self.columns["item"]]
         frame = self.items.set_index(keys)[list(_COUNTS)]
@@ -87,28 +87,28 @@ def pass_at_k(
     cluster: str | None = None,
     confidence_level: Level = 0.95,
 ) -> PassAtK:
-    """Chance that one (pass@k), or every one (pass^k), of k answers to an item is right.
+    """Estimate the probability that any (pass@k) or all (pass^k) of k answers are correct.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer, with a `score` of 0 or 1; or one row per model and item with the
-        columns `n_correct` and `n_runs`. In any dataframe that narwhals reads.
+        One row per answer, with a `score` of 0 or 1; or one row per model and item, with the
+        columns `n_correct` and `n_runs`. Any dataframe that narwhals reads is accepted.
     k : int, default=3
-        Number of answers drawn; at most the runs of every item.
+        Number of answers drawn without replacement; at most the number of runs of every item.
     all_of_them : bool, default=False
-        Whether all k have to be right.
+        Whether all k answers must be correct (pass^k).
     by : str or list of str, default=None
-        Columns of topics: one estimate per model and topic.
+        Columns of topics, for one estimate per model and topic.
     model, item, score, n_correct, n_runs : str
-        Names of the columns. Counts are used where both of their columns exist.
+        Names of the columns. Counts are used if both of their columns exist.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
-        are unique.
+        Columns of the topic, which may be absent. Item ids need to be unique only within a
+        topic; with None they must be unique in the whole table.
     cluster : str, default=None
         Column of clusters of dependent items, such as the repository of several issues.
     confidence_level : float, default=0.95
-        Level of each interval.
+        Confidence level of each interval.
 
     Returns
     -------
@@ -118,17 +118,19 @@ def pass_at_k(
     Raises
     ------
     ValueError
-        If `k` is above the runs of an item, scores are not 0 or 1, counts are impossible, and
-        as `leaderboard` does.
+        If `k` exceeds the runs of an item, scores are not 0 or 1, or counts are impossible; and as
+        in `leaderboard`.
 
     Notes
     -----
-    Mean over items of ``1 - C(R - c, k) / C(R, k)``, or ``C(c, k) / C(R, k)``
-    (`skbench.stats.repeats.pass_at_k`), with intervals over items (clusters, CR2) by
-    `skbench.stats.repeats.item_mean_interval`. With 40 items of 8 runs they cover 0.93 to 0.98
-    at means from 0.03 to 0.95 (test_intervals_cover).
+    For an item with c correct answers in R runs, the unbiased estimate is
+    ``1 - C(R - c, k) / C(R, k)`` for pass@k, and ``C(c, k) / C(R, k)`` for pass^k
+    (`skbench.stats.repeats.pass_at_k`). The result is the mean over items. Its interval is over
+    items (with clusters, CR2), by `skbench.stats.repeats.item_mean_interval`. With 40 items of 8
+    runs, intervals cover 0.93 to 0.98 at means from 0.03 to 0.95 (test_intervals_cover).
 
-    When not to use it: for a k chosen after the fact; for answers that one greedy run repeats.
+    When not to use it: for a k chosen after seeing the results; if runs repeat the same greedy
+    answer.
 
     Examples
     --------
@@ -147,7 +149,7 @@ def pass_at_k(
     names = {"model": model, "item": item, "topic": topic, "by": by}
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
     _refuse_few(table, runs, k)
-    # Runs of items that a model lacks only keep the formula from dividing by 0.
+    # Missing items get k runs to avoid a division by 0.
     values = repeats.pass_at_k(correct, np.where(runs > 0, runs, k), k, all_of_them)
     parts = [_of_model(table, x, there, confidence_level)
              for x, there in zip(values.T, (runs > 0).T, strict=True)]  # fmt: skip
@@ -171,7 +173,7 @@ def pass_at_k(
 
 
 def _labels(table, model, by):
-    """Every model, or every model and topic, as an index."""
+    """Index of all models, or of all models and topics."""
     if not by:
         return pd.Index(table.models, name=model)
     groups = [g if isinstance(g, tuple) else (g,) for g in table.groups]
@@ -180,7 +182,7 @@ def _labels(table, model, by):
 
 
 def _item_rows(table, cells, names, cluster):
-    """One row per model and item that it ran."""
+    """One row per model and item with runs."""
     column, row = np.nonzero((cells["n_runs"] > 0).T)
     frame = table.items.to_frame(index=False).iloc[row].reset_index(drop=True)
     frame.insert(0, names["model"], table.models[column])
@@ -190,7 +192,7 @@ def _item_rows(table, cells, names, cluster):
 
 
 def _counted(items, names, score, counts, cluster):
-    """A table of items and models, right answers and all answers in its cells."""
+    """A table of items and models, with numbers of correct answers and of runs."""
     if set(counts) <= set(as_frame(items).collect_schema().names()):
         table, runs = (
             score_table(items, **names, score=count, cluster=cluster) for count in counts
@@ -198,37 +200,37 @@ def _counted(items, names, score, counts, cluster):
         correct, runs = (np.nan_to_num(x) for x in (table.scores, runs.scores))
         wrong = (correct != np.rint(correct)) | (correct < 0) | (correct > runs)
         wrong |= runs != np.rint(runs)
-        _refuse(table, wrong, lambda at: f"{correct[at]:g} right answers of {runs[at]:g} runs")
+        _refuse(table, wrong, lambda at: f"{correct[at]:g} correct answers in {runs[at]:g} runs")
         return table, correct.astype(int), runs.astype(int)
     table = score_table(items, **names, score=score, cluster=cluster or names["item"])
     if not table.right_or_wrong:
         bad = ~np.isin(table.scores, (0, 1)) & (table.n_answers > 0)
         raise ValueError(
-            f"pass@k is about right and wrong answers, but {score!r} has others than 0 and 1, such "
-            f"as for {_named(table, bad)}. Give scores of 0 or 1: above a threshold, say."
+            f"pass@k needs scores of 0 or 1, but column {score!r} has other values, such as for "
+            f"{_named(table, bad)}. Convert scores to 0 or 1, for example by a threshold."
         )
     correct = np.rint(np.nan_to_num(table.scores) * table.n_answers).astype(int)
     return table, correct, table.n_answers
 
 
 def _refuse_few(table, runs, k):
-    """Refuse items with fewer than k runs."""
+    """Raise an error for items with fewer than k runs."""
     given = np.isfinite(table.scores)
     least = runs[given].min()
-    few = f"runs, and k = {k} answers cannot be chosen from these. "
-    few += f"Take k <= {least}, or run it more often" if least else "Run it, or leave it out"
+    few = f"runs, fewer than k={k}. "
+    few += f"Pass k={least}, or add runs" if least else "Add runs, or remove the item"
     _refuse(table, given & (runs < k), lambda at: f"{runs[at]} {few}")
 
 
 def _refuse(table, bad, what):
-    """Refuse cells that are bad, and say what the first has."""
+    """Raise an error for invalid cells, with the values of the first."""
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
-        raise ValueError(f"{bad.sum()} cells cannot be used: {_named(table, bad)} has {what(at)}.")
+        raise ValueError(f"{bad.sum()} cells are invalid. {_named(table, bad)} has {what(at)}.")
 
 
 def _named(table, bad):
-    """Model and item of the first bad cell, in words."""
+    """Model and item of the first invalid cell, as text."""
     row, column = np.argwhere(bad)[0]
     return f"model {plain(table.models[column])!r}, item {plain(table.items[row])!r}"
 

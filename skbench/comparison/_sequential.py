@@ -1,4 +1,4 @@
-"""Stop when enough: intervals and verdicts that are valid whenever one looks."""
+"""Sequential evaluation: intervals and verdicts that stay valid after every batch of items."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _Chance: TypeAlias = Annotated[float, Range(0, 1, "low")]
 
 @checked
 class SequentialMean(Sequential):
-    """A mean score, batch by batch, with an interval that is valid whenever one looks.
+    """Estimate a mean score batch by batch, with an interval that is valid at every look.
 
     Parameters
     ----------
     target : float, default=None
-        Decide whether the mean is "above" or "below" this value, which lies within the bounds.
+        Decide whether the mean is "above" or "below" this value, which must be within the bounds.
     width : float, default=None
-        Or decide ("precise") once the interval is no wider. With neither, the verdict stays
-        "undecided" and the interval alone is of interest.
+        Decide "precise" once the interval is no wider than this. Without `target` and `width`, the
+        verdict stays "undecided".
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
     name : str, default=None
-        Name of the model, which its state keeps.
+        Name of the model, which is stored in the state.
     max_items : int, default=None
-        Number of items available, for `chance` and `futile`.
+        Number of items available, from which `chance` and `futile` are computed.
     futility : float, default=0.05
-        Chance of a decision below which it is futile to go on.
+        Probability of a decision below which continuing is futile.
     confidence_level : float, default=0.95
-        Level of the interval at all looks together. It is set here, once, because every look
-        decides at this level.
+        Confidence level of the interval, simultaneous over all looks. It is set once, because
+        every look uses it.
 
     Attributes
     ----------
@@ -47,18 +47,19 @@ class SequentialMean(Sequential):
 
     Notes
     -----
-    The betting confidence sequence of `skbench.stats.betting`; the intervals of all looks are
-    intersected. The order of the items must be unrelated to their scores: shuffle them once.
-    It matters for which items each look had, and for nothing else.
+    The interval is the betting confidence sequence of `skbench.stats.betting`, intersected over
+    all looks. The order of the items must be unrelated to their scores, so shuffle them once.
+    Results depend on which items each look includes, but not on their order within a batch.
 
-    Items are known by their ids: those passed as ``items=``, else the index of a pandas Series,
-    else numbers counted on from `n_items` (also where the index is just 0, 1, 2, ...). An item
-    counts once. For items in clusters, pass the means of whole clusters as scores, and the ids of
-    the clusters as items: items of one cluster, counted as if independent, make wrong verdicts
-    frequent. `save` and `load` keep the state in a file, with a hash of every id; a file that was
-    changed is refused.
+    Items are identified by ``items=``, else by the index of a pandas Series, else by numbers that
+    continue from `n_items` (also if the index is 0, 1, 2, ...). Each item counts once.
+    If items are in clusters, pass the means of whole clusters as scores and the ids of the
+    clusters as items, because dependent items counted as independent make wrong verdicts
+    frequent. `save` and `load` keep the state in a file, with a hash of every id. A file that was
+    edited raises an error.
 
-    When not to use it: for a number of items fixed in advance; a usual interval is shorter.
+    When not to use it: if the number of items is fixed in advance, because then an ordinary
+    interval is shorter.
 
     Examples
     --------
@@ -101,31 +102,31 @@ class SequentialMean(Sequential):
         Parameters
         ----------
         scores : array-like of shape (n_items,)
-            Scores within the bounds.
+            Scores, within the bounds.
         items : sequence of shape (n_items,), default=None
-            Ids, or tuples such as (topic, item).
+            Ids of the items, or tuples such as (topic, item).
 
         Raises
         ------
         ValueError
-            If an item came before, or twice.
+            If an item was counted before, or occurs twice.
         """
         return self._update(items, scores)
 
     def catch_up(
         self, scores: ArrayLike, items: ArrayLike | Labels | None = None
     ) -> SequentialResult:
-        """Add what is new among the scores of all items so far, in any order.
+        """Add the new items from a table of all items so far, in any order.
 
         Parameters
         ----------
         scores, items
-            As in `update`; without ids, items are 0, 1, 2, ... in this order.
+            As in `update`. Without ids, items are numbered 0, 1, 2, ... in this order.
 
         Raises
         ------
         ValueError
-            If an item that was counted is gone or has another score.
+            If a counted item is missing or has a different score.
         """
         return self._catch_up(items, scores)
 
@@ -147,15 +148,15 @@ class SequentialMean(Sequential):
 
 @checked
 class SequentialComparison(Sequential):
-    """Which of two models is better, batch by batch, valid whenever one looks.
+    """Compare two models batch by batch, with a verdict that is valid at every look.
 
     Parameters
     ----------
     names : tuple of two str, default=("a", "b")
-        Names of the models, used as verdicts.
+        Names of the models. The verdict is the name of the better model.
     margin : float, default=None
-        Decide "equivalent" once the models are shown to differ by less than this, which is
-        less than the range of the scores.
+        Decide "equivalent" once the interval shows a difference smaller than this. It must be
+        smaller than the range of the scores.
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
     max_items, futility, confidence_level : int, float and float
@@ -166,19 +167,21 @@ class SequentialComparison(Sequential):
     n_items : int
         Number of items so far.
     result : SequentialResult
-        The result so far; its value is the mean of a minus b.
+        The result so far. Its value is the mean of a minus b.
 
     Notes
     -----
-    The betting confidence sequence of the paired differences (`skbench.stats.betting`). Items
-    are known by their ids, and those in clusters are passed by their means, as in
-    `SequentialMean`; two pandas Series need the same index. With 60 looks, equal models are told
-    apart in at most 5% of runs. Models 15 points apart take 1.3 to 1.6 times the items of a test
-    of fixed size with power 0.8 (test_sixty_looks_keep_the_level, test_expected_items). For items
-    drawn with unequal probabilities, pass the weighted differences to a `SequentialMean` with
-    ``target=0`` and bounds that hold them.
+    The interval is the betting confidence sequence of the paired differences
+    (`skbench.stats.betting`). Items are identified as in `SequentialMean`, and those in clusters
+    are also passed as cluster means. Two pandas Series need the same index.
 
-    When not to use it: for a number of items fixed in advance; use `compare_models`.
+    With 60 looks, the verdict on two equal models is wrong in at most 5% of runs. Models 15
+    percentage points apart take 1.3 to 1.6 times the items of a fixed-size test with power 0.8
+    (test_sixty_looks_keep_the_level, test_expected_items). For items drawn with unequal
+    probabilities, pass the weighted differences to a `SequentialMean` with ``target=0`` and bounds
+    that contain them.
+
+    When not to use it: if the number of items is fixed in advance (use `compare_models`).
 
     Examples
     --------
@@ -205,10 +208,11 @@ class SequentialComparison(Sequential):
         confidence_level: Level = 0.95,
     ) -> None:
         if not isinstance(names, tuple | list) or not all(isinstance(n, str) for n in names):
-            raise ValueError(f"names must be those of two models, as text, got {names!r:.80}.")
+            raise ValueError(f"names must be two strings, got {names!r:.80}.")
         if len(names) != 2 or len({*names, "undecided", "equivalent"}) != 4:
             raise ValueError(
-                f"names must be those of two models, and neither a verdict, got {names!r:.80}."
+                "names must be two different names other than 'undecided' and 'equivalent', got "
+                f"{names!r:.80}."
             )
         self.names, self.margin, self.bounds = tuple(names), margin, bounds
         self.max_items, self.futility = max_items, futility
@@ -222,13 +226,13 @@ class SequentialComparison(Sequential):
     def update(
         self, a: ArrayLike, b: ArrayLike, items: ArrayLike | Labels | None = None
     ) -> SequentialResult:
-        """Add both models' scores on a batch of items, as `SequentialMean.update` does."""
+        """Add both models' scores on a batch of items; see `SequentialMean.update`."""
         return self._update(items, a, b)
 
     def catch_up(
         self, a: ArrayLike, b: ArrayLike, items: ArrayLike | Labels | None = None
     ) -> SequentialResult:
-        """Add what is new on all items so far, as `SequentialMean.catch_up` does."""
+        """Add the new items from all items so far; see `SequentialMean.catch_up`."""
         return self._catch_up(items, a, b)
 
     def _decisions(self, low, high):
@@ -239,5 +243,5 @@ class SequentialComparison(Sequential):
     def _chance_by(self, value, variance, n, n_end):
         level = self.confidence_level
         if self.margin is not None and betting.half_width(variance, n_end, level) < self.margin:
-            return 1.0  # by then the interval is shorter than the margin
+            return 1.0  # the interval will be shorter than the margin
         return betting.chance_of_decision(value, variance, n, n_end, 0.0, level)

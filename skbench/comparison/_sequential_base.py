@@ -1,4 +1,4 @@
-"""What both sequential runs share: items, counts, ends, verdicts and states."""
+"""Base of sequential evaluations: items, counts, intervals, verdicts and states."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from skbench.comparison._sequential_items import (
 )
 from skbench.stats.sequential import betting
 
-_FEWEST = 10  # items before anything is called futile
-_ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
+_FEWEST = 10  # items before futility is assessed
+_ROUNDING = 1e-9  # of the range; rounding errors may exceed the bounds by this
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,15 +39,15 @@ class SequentialResult(Printed):
     verdict : str
         "undecided", or the decision.
     value, low, high : float
-        Mean (difference) and its interval, valid at all looks together.
+        Mean (difference) and its interval, simultaneously valid at all looks.
     n_items : int
         Number of items so far.
     chance : float
-        Probability that `max_items` items will decide; nan where unknown.
+        Probability of a decision after `max_items` items; nan if unknown.
     futile : bool
-        Whether that probability is too small to go on.
+        Whether that probability is below `futility`.
     confidence_level : float
-        Level of the interval.
+        Confidence level of the interval.
     """
 
     verdict: str
@@ -61,32 +61,31 @@ class SequentialResult(Printed):
 
     @property
     def stop(self) -> bool:
-        """Whether to stop: decided, or futile."""
+        """Whether to stop, because of a decision or futility."""
         return self.verdict != "undecided" or self.futile
 
     def to_frame(self) -> pd.DataFrame:
-        """The result as one row."""
+        """Return the result as one row."""
         return pd.DataFrame([asdict(self)])
 
     def _printed(self):
         numbers = self.value, self.low, self.high
         value, low, high = (number(x, score_form(numbers)) for x in numbers)
         words = (
-            f"{self.verdict} after {self.n_items:,} items: {value}, "
-            f"{100 * self.confidence_level:.4g}% interval {low} to {high} at all looks"
+            f"Verdict after {self.n_items:,} items: {self.verdict}. The estimate is {value} "
+            f"({100 * self.confidence_level:.4g}% interval {low} to {high}, valid at every look)."
         )
         if math.isnan(self.chance):
             return [words]
-        futile = "; futile: it will hardly be decided" if self.futile else ""
-        return [f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"]
+        futile = " Continuing is futile." if self.futile else ""
+        return [f"{words} The probability of a decision is {100 * self.chance:.0f}%.{futile}"]
 
 
 @checked
 class Sequential(Printed):
-    """Items that were counted, their scores by value, and the narrowest ends so far."""
+    """Counted items, counts of their scores, and the intersection of all intervals so far."""
 
     def _start(self):
-        """Check the settings and start without items."""
         check_stored(self)
         low, high = self.bounds = tuple(map(float, self.bounds))
         reach = 0.0, high - low
@@ -111,7 +110,7 @@ class Sequential(Printed):
         return len(self._items)
 
     def __contains__(self, item: object) -> bool:
-        """Whether an item was counted, by its id."""
+        """Whether the item with this id was counted."""
         return item_hash(item) in self._items
 
     @property
@@ -126,18 +125,18 @@ class Sequential(Printed):
         return SequentialResult(*known, self.confidence_level)
 
     def _observed(self):
-        """Values of the scores seen, and how often each was."""
+        """Distinct scores so far, and their counts."""
         values = np.array(sorted(self._counts), dtype=float)
         return values, np.array([self._counts[v] for v in values.tolist()], dtype=float)
 
     def _update(self, items, *given):
-        """The result with more items, none of which came before."""
+        """Add items, none of which was counted before."""
         keys, ids, columns = self._batch(items, given, self.n_items)
         self._items.refuse_known(keys, ids)
         return self._add(keys, columns)
 
     def _catch_up(self, items, *given):
-        """The result with what is new among all items so far."""
+        """Add the new items among all items so far."""
         keys, ids, columns = self._batch(items, given, 0)
         slack = _ROUNDING * (self.bounds[1] - self.bounds[0])
         new = self._items.new_among(keys, ids, columns, slack)
@@ -146,18 +145,18 @@ class Sequential(Printed):
         return self._add([keys[i] for i in np.flatnonzero(new)], [of[new] for of in columns])
 
     def _batch(self, items, given, start):
-        """Hashes, ids and checked scores of items, none of which is there twice."""
+        """Hashes, ids and checked scores of distinct items."""
         named = dict(zip(self._given, given, strict=True))
         check_same_index(**named, items=items)
         columns = [self._checked(name, column) for name, column in named.items()]
         if len({column.size for column in columns}) > 1:
             a, b = map(len, columns)
-            raise ValueError(f"a has {a} scores and b {b}: give those of the same items.")
+            raise ValueError(f"a has {a} scores and b has {b}. Pass both for the same items.")
         ids = item_ids(items, given, start, columns[0].size)
         return item_hashes(ids), ids, columns
 
     def _add(self, keys, columns):
-        """The result with more items."""
+        """Add checked items and return the new result."""
         self._items.add(keys, columns)
         self._count(columns)
         low, high = self._range()
@@ -170,21 +169,21 @@ class Sequential(Printed):
             self._ends = both
         else:
             warn(
-                "The scores contradict earlier ones: their mean has moved beyond chance. Was the "
-                "order of the items random?"
+                "The new scores contradict the earlier interval. Check that the items are in "
+                "random order."
             )
         if self._verdict == "undecided":
             self._verdict = next(iter(self._decisions(*self._ends)), "undecided")
         return self.result
 
     def _count(self, columns):
-        """Count the scores, or differences, by their value."""
+        """Count the scores, or differences, by value."""
         scores = columns[0] if len(columns) == 1 else np.subtract(*columns)
         for value, count in zip(*np.unique(scores, return_counts=True), strict=True):
             self._counts[float(value)] = self._counts.get(float(value), 0) + int(count)
 
     def _chance(self, value, values, counts, n):
-        """Probability that the items still available will decide."""
+        """Probability of a decision after the available items."""
         if self.max_items is None or n < _FEWEST or self._verdict != "undecided":
             return math.nan
         low, high = self._range()
@@ -196,43 +195,44 @@ class Sequential(Printed):
         what = name if name == "scores" else f"scores of {name}"
         column = np.atleast_1d(floats(what, scores))
         if column.ndim > 1:
-            raise ValueError(f"{name} has shape {column.shape}: give one score for each item.")
+            raise ValueError(f"{name} has shape {column.shape}. Pass one score for each item.")
         if not np.isfinite(column).all():
-            raise ValueError(f"{what} must not be missing or infinite: leave such items out.")
+            raise ValueError(f"{what} must not be missing or infinite. Remove such items.")
         check_within(f"{what} lie", column, self.bounds, _ROUNDING)
         return np.clip(column, *self.bounds)
 
     def to_json(self) -> str:
-        """The state as text: settings, items by a hash of their ids, scores, ends, verdict."""
+        """Return the state as JSON: settings, hashed item ids, scores, interval and verdict."""
         settings = {name: getattr(self, name) for name in self._settings}
         own = self._items.to_state() | {"ends": self._ends, "verdict": self._verdict}
         return state_text(type(self).__name__, settings, own)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The object as it was when `to_json` wrote it."""
+        """Return the object with the state that `to_json` wrote."""
         return cls._read(text, "This text")
 
     def save(self, path: Path) -> None:
-        """Write the state to a file, whole or not at all."""
+        """Write the state to a file, atomically."""
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a state that `save` wrote."""
         with open(path, "rb") as file:
-            start = file.read(1)  # a long file that is no state is not read
+            start = file.read(1)  # skips long files that are not a state
             content = start + file.read() if start == b"{" else start
         return cls._read(content.decode("utf-8", "replace"), repr(str(path)))
 
     @classmethod
     def _read(cls, text, what):
-        """The object of a state; what is wrong with it is said in words."""
+        """Return the object of a state, or raise an error that explains what is wrong."""
         try:
             state = parsed_state(text, cls.__name__)
         except ValueError as error:
             raise ValueError(
-                f"{what} is no state of a run of {cls._about}: {error} Start anew without it."
+                f"{what} is not the state of a sequential evaluation of {cls._about}: {error} "
+                "Start again without it."
             ) from error
         found = cls(**{name: state[name] for name in cls._settings})
         columns = list(map(np.array, state["scores"]))

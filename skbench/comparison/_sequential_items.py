@@ -1,4 +1,4 @@
-"""Items of a sequential run, known by a hash of their ids, and its state as text."""
+"""Items of a sequential evaluation, identified by a hash of their ids, and its state as text."""
 
 import hashlib
 import json
@@ -11,11 +11,11 @@ from pandas.api.types import is_list_like
 from skbench._checks import as_text, check_named, one_column, plain
 from skbench._columns import as_pandas
 
-_FORMAT = 3  # of states; the first did not know its items, the second not the one model
+_FORMAT = 3  # of states; the first had no items, the second no single model
 
 
 def item_ids(items, given, start, size):
-    """Ids of a batch: as given, else the index of pandas, else numbers from `start` on."""
+    """Ids of a batch: `items`, else the pandas index, else numbers from `start`."""
     if items is None:
         indexes = (column.index for column in given if isinstance(column, pd.Series))
         counted_on = range(start, start + size)
@@ -26,28 +26,28 @@ def item_ids(items, given, start, size):
     ids = ids.set_index(list(ids)).index if isinstance(ids, pd.DataFrame) else ids
     if not isinstance(ids, pd.Index):
         ids = one_column("items", ids)
-        # Not all that pandas would make text of can be.
+        # pandas cannot convert all objects to text.
         ids = pd.Index(ids, dtype=object if ids.dtype == object else None)
     if len(ids) != size:
-        raise ValueError(f"items has {len(ids)} ids for {size} scores: pass one for each.")
+        raise ValueError(f"items has {len(ids)} ids for {size} scores. Pass one id for each score.")
     if size:
         check_named("items", ids)
     return ids
 
 
 def _is_default(index):
-    """Whether an index is that of a table without one, which every batch may bear."""
+    """Whether an index is the default one, which does not identify items."""
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
 
 
 def item_hash(item):
-    """A short text that stands for an id, or for one of several parts such as (topic, item)."""
+    """Hash of an id, or of a tuple such as (topic, item)."""
     text = "\x1f".join(map(as_text, item if isinstance(item, tuple) else [item]))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def item_hashes(ids):
-    """The hash of every id; no item may be there twice."""
+    """Hashes of distinct ids."""
     keys = list(map(item_hash, ids))
     if len(set(keys)) < len(keys):
         _refuse_twice(pd.Index(keys).duplicated(), ids)
@@ -56,8 +56,8 @@ def item_hashes(ids):
 
 def _refuse_twice(repeated, ids):
     raise ValueError(
-        f"Item {plain(ids[int(np.argmax(repeated))])!r} came twice, and an item counts once. Leave "
-        "it out, pass ids that differ as items=, or give all items so far to catch_up."
+        f"Item {plain(ids[int(np.argmax(repeated))])!r} occurs twice, but each item counts once. "
+        "Remove it, pass distinct ids as items=..., or pass all items so far to catch_up."
     )
 
 
@@ -75,25 +75,25 @@ class Items:
         return key in self._places
 
     def refuse_known(self, keys, ids):
-        """Refuse items that came before."""
+        """Raise an error for items that were counted before."""
         if not self._places.keys().isdisjoint(keys):
             _refuse_twice([key in self._places for key in keys], ids)
 
     def add(self, keys, columns):
-        """Put new items behind the others."""
+        """Append new items."""
         self._places.update(zip(keys, range(len(self), len(self) + len(keys)), strict=True))
         for own, column in zip(self._scores, columns, strict=True):
             own.frombytes(column.tobytes())
 
     def new_among(self, keys, ids, columns, tolerance):
-        """Which of all items so far are new; the others must be there, with the same scores."""
+        """Find the new items among all items so far. Counted items must have the same scores."""
         places = np.array([self._places.get(key, -1) for key in keys], dtype=int)
         known = np.flatnonzero(places >= 0)
         if len(known) < len(self):
             raise ValueError(
-                f"{len(self) - len(known)} of {len(self)} items counted before are not among the "
-                f"{len(keys)} of now: some were taken away, or ids or topics have changed. Give "
-                "all items so far, or start anew."
+                f"{len(self) - len(known)} of {len(self)} counted items are not among these "
+                f"{len(keys)} items. Pass all items so far with unchanged ids and topics, or start "
+                "again."
             )
         now = np.array([column[known] for column in columns])
         before = np.array([np.array(own)[places[known]] for own in self._scores])
@@ -102,36 +102,36 @@ class Items:
             first = changed[0]
             was, is_now = (" and ".join(f"{x:g}" for x in of[:, first]) for of in (before, now))
             raise ValueError(
-                f"{len(changed)} of {len(self)} items counted before have other scores now, the "
-                f"first is item {plain(ids[known[first]])!r}: {was} before, {is_now} now. Give "
-                "the scores that were counted, or start anew."
+                f"{len(changed)} of {len(self)} counted items have changed scores. The first is "
+                f"item {plain(ids[known[first]])!r} ({was} before, {is_now} now). Pass the "
+                "counted scores, or start again."
             )
         return places < 0
 
     def to_state(self):
-        """The items and their scores as lists."""
+        """Return the items and their scores as lists."""
         return {"items": list(self._places), "scores": [own.tolist() for own in self._scores]}
 
 
 def state_text(kind, settings, own):
-    """A state as JSON."""
+    """Return a state as JSON."""
     state = {"format": _FORMAT, "kind": kind, **settings, **own}
     return json.dumps(state | {"hash": item_hash(json.dumps(state))})
 
 
 def parsed_state(text, kind):
-    """The state that a text holds, exactly as it was written."""
+    """Return the state in a text, after checking that it is unchanged."""
     try:
         state = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError("it is empty, cut short or no JSON at all.") from None
+        raise ValueError("it is empty, truncated or not JSON.") from None
     if not isinstance(state, dict):
-        raise ValueError("it holds neither settings nor items.")
+        raise ValueError("it has no settings and no items.")
     if "format" not in state and "counts" in state:
-        raise ValueError("an earlier version wrote it, which did not know the items it counted.")
+        raise ValueError("an earlier version wrote it, without the items that it counted.")
     for name, wanted in (("format", _FORMAT), ("kind", kind)):
         if state.get(name) != wanted:
-            raise ValueError(f"its {name} is {state.get(name)!r:.40} in place of {wanted!r}.")
+            raise ValueError(f"its {name} is {state.get(name)!r:.40} instead of {wanted!r}.")
     if state.pop("hash", None) != item_hash(json.dumps(state)):
-        raise ValueError("it was changed since it was written.")
+        raise ValueError("it was edited after it was written.")
     return state

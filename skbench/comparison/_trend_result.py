@@ -1,4 +1,4 @@
-"""What a trend over versions found, as a table and in words."""
+"""The result of a trend over versions, as a table and in sentences."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from skbench._printed import Printed
 from skbench.comparison._comparison import p_in_words
 from skbench.containers import Estimate
 
-_MOST_WARNINGS = 5  # topics in a sentence
+_MOST_NAMED = 5  # topics in a sentence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trend(Printed):
-    """How scores change over versions.
+    """Trend of the scores over versions.
 
     Attributes
     ----------
     estimate : Estimate
-        Labeled "slope" (score per unit of the order) and "change" (last version less first).
+        Labeled "slope" (score per unit of the order) and "change" (last minus first version).
     p_value, df : ndarray of shape (2,)
-        Two-sided p-values of no slope and no change, and degrees of freedom.
+        Two-sided p-values for a slope and a change of 0, and degrees of freedom.
     test : tuple of two str
-        The tests that these are by.
+        Tests of slope and change.
     scores : Estimate
-        Mean scores of the versions in order; their intervals hold for all versions at once.
+        Mean scores of the versions in order, with simultaneous intervals for all versions.
     order : Series of length n_versions
         Number or date (UTC) of each version.
     unit : str
-        What the slope is per: "version" (a step in a list), "year" (of dates), or "unit of" the
+        Unit of the order: "version" (a step in a list), "year" (for dates), or "unit of" the
         column.
     topics : DataFrame or None
         One row per group of `by`: slope, low, high, standard_error, df, p_value, adjusted_p
         (Benjamini-Hochberg), verdict, n_items and n_versions.
     topic_level : float
-        Level of the intervals of `topics`: they exclude 0 if and only if adjusted_p is at most 1
-        less the confidence level. nan without topics.
+        Confidence level of the intervals of `topics`. An interval excludes 0 if and only if
+        adjusted_p is at most 1 minus `confidence_level`. nan without topics.
     n_items, n_clusters : int
-        Items that at least two versions answered, and clusters of these.
+        Numbers of items that at least two versions answered, and of clusters of these items.
     remarks : tuple of str
         Further remarks, in sentences.
     """
@@ -62,21 +62,21 @@ class Trend(Printed):
 
     @property
     def verdict(self) -> np.ndarray:
-        """Of slope and change: "rising" or "falling" (the interval excludes 0), else "undecided".
+        """Verdicts on slope and change: "rising" or "falling" if the interval excludes 0.
 
-        "unknown" where there is no interval.
+        Otherwise "undecided", or "unknown" if there is no interval.
         """
         return verdicts(self.estimate.low, self.estimate.high, self.p_value)
 
     def to_frame(self) -> pd.DataFrame:
-        """Rows "slope" and "change": value, low, high, standard_error, df, p_value, verdict."""
+        """Return rows "slope" and "change": value, interval, error, df, p_value, verdict."""
         e = self.estimate
         columns = {name: getattr(e, name) for name in ("value", "low", "high", "standard_error")}
         columns |= {"df": self.df, "p_value": self.p_value, "verdict": self.verdict}
         return pd.DataFrame(columns, index=e.labels)
 
     def sentences(self) -> list[str]:
-        """The trend in words: slope, change, and the topics that have one.
+        """Return the trend in words: slope, change, and the topics with a significant slope.
 
         Returns
         -------
@@ -86,42 +86,42 @@ class Trend(Printed):
         form = slope_form([slope.value, slope.low, slope.high])
         level = f"{100 * self.estimate.confidence_level:.4g}%"
         words = {
-            "rising": "The score rises",
-            "falling": "The score falls",
-            "undecided": "No trend is shown: the slope is",
+            "rising": "The score rises by",
+            "falling": "The score falls by",
+            "undecided": "The trend is not significant. The slope is",
             "unknown": "The slope is",
         }
         ends = _between(slope, form)
-        told = [
-            f"{words[slope.verdict]} {'by ' * (slope.verdict in ('rising', 'falling'))}"
-            f"{number(_size(slope), form)} per {self.unit} ({level} interval of the slope {ends}; "
-            f"p {p_in_words(slope.p_value)} by {self.test[0]})."
+        sentences = [
+            f"{words[slope.verdict]} {number(_size(slope), form)} per {self.unit} "
+            f"({level} interval of the slope {ends}, p {p_in_words(slope.p_value)}, "
+            f"{self.test[0]})."
         ]
         form, x = score_form([change.value, change.low, change.high]), self.order
         first, last = (
             " and ".join(str(plain(name)) for name in x.index[x == end])
             for end in (x.min(), x.max())
         )
-        told.append(
+        sentences.append(
             f"From {first} to {last} the score changes by {number(change.value, form)} "
-            f"({level} interval {_between(change, form)}; p {p_in_words(change.p_value)} by "
+            f"({level} interval {_between(change, form)}, p {p_in_words(change.p_value)}, "
             f"{self.test[1]})."
         )
-        return told if self.topics is None else [*told, self._of_topics()]
+        return sentences if self.topics is None else [*sentences, self._of_topics()]
 
     def _of_topics(self):
-        """Which topics have a trend, in a sentence."""
+        """The topics with a significant trend, in a sentence."""
         rate = f"false discovery rate {100 * (1 - self.estimate.confidence_level):.4g}%"
         shown = self.topics[self.topics["verdict"].isin(["rising", "falling"])]
         n = f"{len(shown) or 'None'} of {len(self.topics)} topics"
         if shown.empty:
-            return f"{n} shows a trend ({rate})."
+            return f"{n} has a significant trend ({rate})."
         form = slope_form(shown["slope"])
         slopes = shown["slope"].sort_values(key=abs, ascending=False, kind="stable")
         each = [f"{as_text(name)} {number(slope, '+' + form)}" for name, slope in slopes.items()]
         return (
-            f"{n} {'show' if len(shown) > 1 else 'shows'} a trend ({rate}): "
-            f"{listed(each, most=_MOST_WARNINGS)} per {self.unit}."
+            f"{n} {'have' if len(shown) > 1 else 'has'} a significant trend ({rate}): "
+            f"{listed(each, most=_MOST_NAMED)} per {self.unit}."
         )
 
     def __len__(self):

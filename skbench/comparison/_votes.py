@@ -1,4 +1,4 @@
-"""Votes between two models as rows of a table: their columns, models and outcomes."""
+"""Read votes between two models from a table: models, outcomes and covariates."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from skbench.stats.ranking.bradley_terry import Votes, count_votes
 
 
 def votes_of(X, models, y, cluster, covariates, position, judge):
-    """`Votes`, equal ones counted where that loses nothing, and the names of all models."""
+    """Return `Votes`, with equal votes counted if possible, and the names of all models."""
     rows = vote_rows(X, models, [*covariates, *_checks.names_of(judge)])
     first, second, names = _models_of(rows, models)
     outcome, verdict = outcomes_of(rows, models, y), None
@@ -19,8 +19,8 @@ def votes_of(X, models, y, cluster, covariates, position, judge):
         refuse_first(np.isnan(verdict), f"votes have no verdict in {judge!r}", rows.index)
         if np.isnan(outcome).all():
             raise ValueError(
-                f"None of {len(outcome)} votes has an outcome by people, and judge= needs some. "
-                "Have people decide some votes, chosen at random, or rate the verdicts as outcomes."
+                f"None of {len(outcome)} votes has a human outcome, but judge= needs some. Collect "
+                "human votes on a random part, or pass the verdicts as outcomes."
             )
     else:
         refuse_first(np.isnan(outcome), "votes have no outcome", rows.index)
@@ -34,18 +34,18 @@ def votes_of(X, models, y, cluster, covariates, position, judge):
 
 
 def vote_rows(X, models, others):
-    """The votes as a pandas frame, with the columns of both models and the others."""
+    """Return the votes as a pandas frame with the columns of both models and `others`."""
     frame = opened(X)
     _checks.require_columns(frame.collect_schema().names(), [*models, *others], "X")
     refuse_lists(frame, models)
     rows = collected(frame.select(dict.fromkeys([*models, *others])))
     if len(rows) == 0:
-        raise ValueError("X has no rows: pass one row per vote.")
+        raise ValueError("X has no rows. Pass one row per vote.")
     return rows.set_axis(X.index) if isinstance(X, pd.DataFrame) else rows
 
 
 def features_of(rows, covariates, position):
-    """Covariates of the votes, that of the first place in front."""
+    """Covariates of the votes, with the position first."""
     columns = [np.ones(len(rows))] if position else []
     for name in covariates:
         columns.append(_checks.check_column(name, rows[name], rows.index, unit="vote"))
@@ -59,12 +59,12 @@ def _models_of(rows, models):
     both = _checks.of_one_type(pd.concat([rows[name] for name in models]))
     codes, names = pd.factorize(both, sort=True)
     first, second = codes.reshape(2, -1)
-    refuse_first(first == second, "votes are between a model and itself", rows.index)
+    refuse_first(first == second, "votes compare a model with itself", rows.index)
     return first, second, pd.Index(names, name="model")
 
 
 def outcomes_of(rows, models, y, what="winner"):
-    """What the first model got in each vote; nan where that is blank."""
+    """Outcomes of the first model in each vote; nan if missing."""
     y = _checks.one_column("y", y)
     _checks.refuse_unhashable("y", y)
     if len(y) == len(rows):
@@ -72,10 +72,10 @@ def outcomes_of(rows, models, y, what="winner"):
     return vote_outcomes(y, *(rows[model] for model in models), what=what)
 
 
-def refuse_first(odd, what, labels):
-    """Refuse rows, naming the first by its label."""
-    if odd.any():
-        where = _checks.plain(labels[int(np.argmax(odd))])
+def refuse_first(invalid, what, labels):
+    """Raise an error for invalid rows, with the label of the first."""
+    if invalid.any():
+        where = _checks.plain(labels[int(np.argmax(invalid))])
         raise ValueError(
-            f"{odd.sum()} of {len(odd)} {what}, the first in row {where}. Leave them out."
+            f"{invalid.sum()} of {len(invalid)} {what}, the first in row {where}. Remove them."
         )

@@ -1,4 +1,4 @@
-"""Ratings of models from votes between two of them."""
+"""Ratings of models from pairwise votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from skbench._types import Level, Names, Rows, checked
 from skbench._warnings import warn
 from skbench.comparison import _votes
 from skbench.comparison._comparison import POWER
-from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
+from skbench.comparison.leaderboards import NO_BOUNDS, Leaderboard
 from skbench.comparison.ranks import sets_of_verdicts, tied
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import t_interval
@@ -27,81 +27,83 @@ from skbench.stats.ranking.multiplicity import bonferroni_level
 from skbench.stats.ranking.rank_sets import single_step
 
 Scale = Literal["logit", "elo"]
-_SCALES = {"logit": (0.0, 1.0), "elo": (1000.0, 400 / np.log(10))}  # of a rating of 0, and a unit
-_STANDINGS = {np.inf: "never beaten", -np.inf: "never better"}
+_SCALES = {
+    "logit": (0.0, 1.0),
+    "elo": (1000.0, 400 / np.log(10)),
+}  # value of a rating of 0, and size of a logit
+_STANDINGS = {np.inf: "never lost", -np.inf: "never won"}
 
 
 @checked
 class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
-    """Bradley-Terry ratings of models from votes between two of them.
+    """Bradley-Terry ratings of models from pairwise votes, with intervals.
 
     Parameters
     ----------
     model_a, model_b : str, default="model_a", "model_b"
-        Columns of `X` that name the two models of a vote.
+        Columns of `X` with the names of the two models of a vote.
     covariates : str or list of str, default=None
-        Columns of numbers that may sway a vote toward `model_a`, such as the difference of the
-        lengths of both answers (a minus b). Ratings are those of votes where all are 0.
+        Numeric columns that may influence a vote, coded as differences (a minus b), such as that
+        of the answer lengths. Ratings refer to votes with all covariates 0.
     position : bool, default=False
-        Whether `model_a` was always shown first: the advantage of the first place is then
-        estimated too, and ratings are those of votes without it.
+        Whether to estimate the advantage of being shown first, if `model_a` always was. Ratings
+        then refer to votes without this advantage.
     ties : {"half", "davidson"}, default="half"
-        A tie is half a win of both models, or an outcome with a chance of its own [2]_.
+        Whether a tie is half a win for each model, or an outcome with its own probability [2]_.
     judge : str, default=None
-        Column of `X` with a judge's verdict on every vote, written as `y` may be. Ratings are then
-        those of people, who decided some of the votes (`y` is blank elsewhere), more precise as far
-        as the judge agrees with them [3]_. With ties as halves only.
+        Column of `X` with the verdict of an LLM judge on every vote, coded as `y`, which may be
+        missing for some votes. The estimand stays the ratings by human votes. The verdicts reduce
+        their variance as far as the judge agrees with humans [3]_. Needs ``ties="half"``.
 
     Attributes
     ----------
     models_ : Index of length n_models
         Names of the models, the best first.
     ratings_ : Series of length n_models
-        Ratings in logits: the log odds with which a model beats another are the difference of
-        theirs. They sum to 0; nan where a rating is not finite.
+        Ratings in logits, with mean 0; nan if not finite. The log odds that one model beats
+        another are the difference of their ratings.
     covariance_ : DataFrame of shape (n_models, n_models)
         Sandwich covariance of the ratings.
     df_ : Series of length n_models
         Degrees of freedom of the ratings.
     coef_ : DataFrame of shape (n_covariates, 2)
-        Coefficient of each covariate (and "position"), and its standard error.
+        Coefficient and standard error of each covariate, and of "position".
     standing_ : Series of length n_models
-        0 where the rating is finite, inf or -inf where it is not, nan for a model that no votes
-        connect with the others.
+        0 for a finite rating, inf for a model that never lost to the others, -inf for one that
+        never won, nan for one that no votes connect with the others.
     wins_ : DataFrame of shape (n_models, n_models)
-        Number of people's votes that the row's model won against the column's, ties as halves.
+        Human votes that the row's model won against the column's, ties as halves.
     log_ties_ : float
-        Logarithm of Davidson's parameter; -inf if ties are halves, or there are none.
+        Logarithm of Davidson's parameter; -inf if ties are halves, or there are no ties.
     unit_ : {"votes", "clusters"}
-        What counts as independent.
+        Independent unit of the standard errors.
     lambda_ : float
-        Power of the judge: 0 says nothing, 1 is taken as people are, apart from its bias.
+        Weight of the judge's verdicts, from 0 (ignored) to 1 (as human votes, less the bias).
     effective_sample_size_ : float
-        Number of people's votes that would be as precise without a judge.
+        Number of human votes that would give the same precision without a judge.
     classes_ : ndarray
-        Outcomes of `model_a`: 0 (it lost), 1 (it won), and with Davidson's ties 0.5.
+        Outcomes for `model_a`: 0 (lost), 1 (won), and with Davidson's ties 0.5.
 
     See Also
     --------
-    leaderboard : Models ranked by their scores on items.
+    leaderboard : Rank models by their scores on items.
 
     Notes
     -----
-    A logistic regression of the outcome on the two models [1]_
-    (`skbench.stats.bradley_terry.fit_ratings`). Standard errors are those of the sandwich, by
-    cluster if there are clusters: they hold where votes of one prompt or one judge depend on each
-    other, and where models beat each other in a circle. Few clusters widen intervals.
+    The ratings are the coefficients of a logistic regression of the outcome on the two models
+    [1]_ (`skbench.stats.bradley_terry.fit_ratings`). Standard errors use the sandwich estimator,
+    by cluster if given. They remain valid if votes in a cluster depend on each other, and if
+    preferences are intransitive. With few clusters, intervals widen.
 
-    A model that never lost to the others, or never beat them, has an infinite rating. It is nan,
-    and a warning names the model. So it is for models that no votes connect. Without clusters and
-    covariates, exact sign tests of ``wins_`` stand in for the t tests of their pairs.
+    Models that never lost, or never won, against the others have infinite ratings, and models that
+    no votes connect have none. These are nan, with a warning. Without clusters and covariates,
+    exact sign tests of ``wins_`` replace the t tests of their pairs.
 
-    With a judge, people's votes are taken for a random sample of all. Whose rating is finite, and
-    the degrees of freedom, follow from people's votes alone.
+    With a judge, the human votes must be a random sample of all votes. Whether a rating is
+    finite, and its degrees of freedom, depend only on the human votes.
 
-    When not to use it: where answers have scores of their own, of which `leaderboard` makes more;
-    for a table of counts, before each row is repeated as often as it counts; with a judge, in
-    `GridSearchCV`: neither its folds nor `score` take blank outcomes.
+    When not to use it: if answers have individual scores (use `leaderboard`); for a table of
+    counts (repeat its rows first); with a judge in `GridSearchCV`, which needs all outcomes.
 
     References
     ----------
@@ -152,13 +154,13 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : dataframe of shape (n_votes, n_columns)
-            One row per vote, with the two models, the covariates and the judge's verdict.
+            One row per vote, with the two models, the covariates and the judge's verdicts.
         y : array-like of shape (n_votes,)
-            1 where `model_a` won, 0.5 for a tie, 0 where it lost; or the name of the winner or
-            "tie"; or "model_a", "model_b" (or the columns' own names) or "tie". With a judge,
-            blank (nan, None, "") where people did not vote.
+            Winner as a number for `model_a` (1 won, 0.5 tied, 0 lost), as a model name, or as
+            "model_a" or "model_b" (or the column names); "tie" for ties. With a judge, missing
+            (nan, None, "") for votes that no human decided.
         cluster : array-like of shape (n_votes,), default=None
-            Votes that depend on each other: of one prompt, or of one judge.
+            Clusters of dependent votes, such as the prompt or the voter.
 
         Returns
         -------
@@ -167,10 +169,10 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If columns, names or verdicts are missing, an outcome cannot be understood or may be
-            the name of a model as well (1, of models called 0 and 1), a model meets itself, no two
-            models compare, covariates cannot be told apart from the models, or there is a judge
-            and ties="davidson".
+            If columns, names or verdicts are missing, an outcome is unknown or ambiguous (such as
+            1 for models named 0 and 1), a model is compared with itself, no two models are
+            comparable, covariates are collinear with the models, or a judge is combined with
+            ties="davidson".
 
         Warns
         -----
@@ -179,18 +181,18 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         """
         _checks.check_same_index(X=X, y=y, cluster=cluster)
         if self.judge is not None and self.ties == "davidson":
-            raise ValueError("ties='davidson' takes no judge. Leave one of the two out.")
+            raise ValueError("ties='davidson' does not support judge=. Pass ties='half'.")
         columns = {"covariates": self._covariates(), "position": self.position}
         votes, names = _votes.votes_of(X, self._models(), y, cluster, judge=self.judge, **columns)
         found = bradley_terry.fit_ratings(votes, len(names), self.ties == "davidson")
         self.unit_ = "votes" if cluster is None else "clusters"
         self._store(found, votes, names)
-        for words in self._not_finite():
-            warn(words)
+        for message in self._not_finite():
+            warn(message)
         return self
 
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Chances of the outcomes of votes.
+        """Estimate the probabilities of the outcomes of votes.
 
         Parameters
         ----------
@@ -200,8 +202,8 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_votes, n_classes)
-            In the order of ``classes_``. With ties as halves, the chance of a win and half that
-            of a tie.
+            Probabilities in the order of ``classes_``. With ties as halves, that of a win plus
+            half of that of a tie.
 
         Raises
         ------
@@ -212,18 +214,18 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         rows = _votes.vote_rows(X, self._models(), self._covariates())
         a, b = (self.ratings_.reindex(rows[name]).to_numpy() for name in self._models())
         _votes.refuse_first(
-            np.isnan(a - b), "votes are on models without a finite rating", rows.index
+            np.isnan(a - b), "votes have a model without a finite rating", rows.index
         )
         d = (
             a
             - b
             + _votes.features_of(rows, self._covariates(), self.position) @ self.coef_["value"]
         )
-        chances = bradley_terry.outcome_chances(d, self.log_ties_).T
-        return chances if len(self.classes_) == 3 else chances[:, [0, 2]]
+        found = bradley_terry.outcome_chances(d, self.log_ties_).T
+        return found if len(self.classes_) == 3 else found[:, [0, 2]]
 
     def predict(self, X: Rows) -> np.ndarray:
-        """The likeliest outcome of votes, as in ``classes_``.
+        """Predict the most likely outcome of votes, as in ``classes_``.
 
         Parameters
         ----------
@@ -237,7 +239,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of votes whose outcome is the likeliest one.
+        """Return the share of votes with the predicted outcome (accuracy).
 
         Parameters
         ----------
@@ -261,20 +263,20 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         return float(np.average(right, weights=weights))
 
     def estimate(self, scale: Scale = "logit", confidence_level: Level = 0.95) -> Estimate:
-        """Ratings of all models with intervals.
+        """Return the ratings of all models with intervals.
 
         Parameters
         ----------
         scale : {"logit", "elo"}, default="logit"
-            Log odds with a mean of 0, or Elo's points: 400 for odds of 10, with a mean of 1000.
+            Log odds with mean 0, or Elo points with mean 1000 (400 points are odds of 10 to 1).
         confidence_level : float, default=0.95
-            Level of each interval.
+            Confidence level of each interval.
 
         Returns
         -------
         Estimate
-            In the order of ``models_``; nan where a rating is not finite.
-            Relative to the mean of all: whether two models differ is the question of `leaderboard`.
+            Ratings relative to the mean of all models, in the order of ``models_``; nan if not
+            finite. To test whether two models differ, use `leaderboard`.
         """
         check_is_fitted(self)
         zero, unit = _SCALES[scale]
@@ -286,14 +288,14 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         return Estimate(value, low, high, error, confidence_level, self.models_, method, "model")
 
     def leaderboard(self, scale: Scale = "logit", confidence_level: Level = 0.95) -> Leaderboard:
-        """Models from best to worst, with sets of the ranks that each may have.
+        """Rank the models, with confidence sets for their ranks.
 
         Parameters
         ----------
         scale : {"logit", "elo"}, default="logit"
             As in `estimate`.
         confidence_level : float, default=0.95
-            Level of each rating's interval, and of all pairs and rank sets together.
+            Confidence level of each interval, and simultaneously of all pairs and ranks.
 
         Returns
         -------
@@ -302,8 +304,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        One joint inference, as in `skbench.leaderboard`: t tests of all pairs at Bonferroni's
-        level decide which model is better; ranks, letters and who may be the best follow.
+        Ranks and letters follow from t tests of all pairs at the Bonferroni level.
         """
         estimate = self.estimate(scale, confidence_level)
         place = self.standing_.where(self.standing_ != 0, self.ratings_).to_numpy()
@@ -317,28 +318,28 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
             ties=partial(tied, sets),
             n_items=(wins + wins.T).sum(axis=1).astype(int),
             n_clusters=(self.df_ + 1).fillna(0).round().to_numpy(dtype=int),
-            bounds=NO_BLANKS,
+            bounds=NO_BOUNDS,
             remarks=(*self._not_finite(),),
         )
 
     def votes_needed(self, confidence_level: Level = 0.95) -> pd.DataFrame:
-        """Further votes between two models that decide which is better.
+        """Return the number of additional votes that would decide each pair of models.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Level of all pairs together, as in `leaderboard`.
+            Simultaneous confidence level of all pairs, as in `leaderboard`.
 
         Returns
         -------
         DataFrame of shape (n_models, n_models)
-            Number of votes after which a pair is decided with power 0.8 if the true difference
-            is the estimated one: 0 where it is decided, nan where a rating is not finite.
+            Additional votes for power 0.8 if the estimated difference is true. 0 if it is
+            significant now, nan if a rating is not finite.
 
         Notes
         -----
-        Further votes are taken as independent of each other. As with all power, of estimated
-        differences it is itself an estimate; with ties as halves it is rather too many.
+        The additional votes are assumed to be independent. With ties as halves, the number tends
+        to be too large.
         """
         better = self.leaderboard(confidence_level=confidence_level).rank_sets.better
         rating, alpha = self.ratings_.to_numpy(), self._alpha_of_pairs(confidence_level)
@@ -348,27 +349,27 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         return pd.DataFrame(needed, self.models_, self.models_)
 
     def _better(self, level):
-        """Whether each model is better than each other, by simultaneous tests of all pairs."""
+        """Whether the row's model is significantly better, by simultaneous tests of all pairs."""
         rating, df, wins = (x.to_numpy() for x in (self.ratings_, self.df_, self.wins_))
         error = bradley_terry.difference_errors(self.covariance_.to_numpy())
         above = single_step(rating, error, np.minimum(df[:, None], df), level).above
-        # Exact sign tests of independent votes where a rating is not finite.
+        # Exact sign tests of independent votes if a rating is not finite.
         by_sign = 2 * binom.sf(wins - 1, wins + wins.T, 0.5) < self._alpha_of_pairs(level)
         is_exact = np.isnan(error) & (self.unit_ == "votes" and self.coef_.empty)
         return np.where(is_exact, by_sign, above)
 
     def _alpha_of_pairs(self, level):
-        """Bonferroni's level of the test of each pair."""
+        """Bonferroni level of the test of each pair."""
         n_models = len(self.models_)
         return 1 - bonferroni_level(level, max(1, n_models * (n_models - 1) // 2))
 
     def _not_finite(self):
-        """Whose ratings are not finite, and why, in a sentence."""
-        odd = self.standing_[self.standing_ != 0]
-        names = [f"{name} ({_STANDINGS.get(place, 'not compared')})" for name, place in odd.items()]
+        """A sentence on the models without a finite rating, and the reasons."""
+        without = self.standing_[self.standing_ != 0]
+        names = [f"{name} ({_STANDINGS.get(x, 'not connected')})" for name, x in without.items()]
         if names:
             names = _checks.listed(names, most=6)
-            yield f"No finite rating, directly and through others: {names}."
+            yield f"These models have no finite rating: {names}."
 
     def _covariates(self):
         return _checks.names_of(self.covariates)
@@ -377,7 +378,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         return self.model_a, self.model_b
 
     def _store(self, found, votes, names):
-        """Keep what was found by name, the best model first."""
+        """Store the results by name, the best model first."""
         n, covariates = len(names), [*["position"] * self.position, *self._covariates()]
         ratings, standing = found.coefficients[:n], found.standing
         order = np.argsort(-np.where(standing == 0, ratings, standing), kind="stable")  # nan last

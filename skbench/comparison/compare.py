@@ -1,4 +1,4 @@
-"""Which of two models is better, from their answers to the same items."""
+"""Compare two or more models by their scores on the same items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from skbench._checks import names_of, plain
 from skbench._types import Bank, Label, Level, Names, OpenBounds, Population, Rows, checked
 from skbench.comparison._comparison import POWER, ModelComparison
-from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
+from skbench.comparison._pair_warnings import are_constant, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
 from skbench.comparison.posterior import (
     check_bank_settings,
@@ -55,45 +55,47 @@ def compare_models(
     population: Population | None = None,
     bank: Bank | None = None,
 ) -> ModelComparison:
-    """Differences of models, paired on the items they share.
+    """Compare models by the paired differences of their scores on shared items.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals reads.
+        Per-item scores, one row per model and item, in any dataframe that narwhals reads.
     a, b : str, default=None
-        The two models. With `a` alone, `a` against all others; with neither, all pairs, the
-        model with the higher mean first.
+        Models to compare. If only `a` is given, it is compared with every other model. If
+        neither is given, all pairs are compared, each with the higher-scoring model first.
     model, item, score : str
         Names of the columns.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
-        are unique.
+        Columns of the topic, which may be absent. Item ids need to be unique only within a
+        topic; with None they must be unique in the whole table.
     cluster : str, default=None
-        Column of clusters of dependent items, such as the passage of several questions; the
-        item column itself where items were answered several times.
+        Column of clusters of dependent items, such as the passage that several questions share.
+        Pass the item column if models answered items several times.
     cluster_weight : {"item", "cluster"}, default="item"
-        What counts equally. "cluster" takes the means of clusters over the items that all models
-        answered: another estimand, the difference on a cluster drawn at random.
+        What has equal weight. With "cluster" the estimand is the expected difference on a
+        randomly drawn cluster. It uses cluster means over the items that all models answered.
     by : str or list of str, default=None
-        Columns of groups, such as the topic, each compared separately.
+        Columns of groups, such as the topic. Models are compared within each group.
     confidence_level : float, default=0.95
-        Level of the intervals; of all of them together unless `adjust` is "none".
+        Confidence level, simultaneous over all comparisons unless ``adjust="none"``.
     adjust : {"none", "bonferroni", "holm"}, default="bonferroni"
-        Adjustment for the number of comparisons, where there are several. "holm" has Holm's
-        p-values, and Bonferroni's intervals and verdicts.
+        Adjustment for the number of comparisons. "holm" adjusts p-values by Holm's method, but
+        intervals and verdicts by Bonferroni's.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        Items that a model did not answer: not asked, wrong (a score of 0), or an error.
+        How to treat items that a model did not answer: skip them, score them 0, or raise an
+        error.
     bounds : tuple of two floats, default=None
-        Least and largest score by their definition. None: 0 and 1 if all scores lie there, the
-        scale that whole numbers show (labels from 1 to 5), else unknown, as with infinite ones:
-        then t intervals.
+        Smallest and largest possible score. None means 0 and 1 if all scores lie between them, or
+        the scale that whole numbers suggest, such as 1 to 5. Otherwise, and with infinite
+        bounds, intervals are t intervals.
     population : int, Series or dict, default=None
-        Number of items of the benchmark, of which those of the table are some: one number, or one
-        for each group of `by`. None speaks of items like these without end.
+        Number of items of the whole benchmark if `items` holds a random sample of them; one
+        number, or one for each group of `by`. None means an infinite population.
     bank : ItemBank, default=None
-        Earlier models' answers. Differences are then of all items of the bank, from joint
-        posterior draws (`ItemBank.sample`); models may have been asked different items.
+        Item bank of earlier models' answers. Differences then refer to all items of the bank and
+        come from joint posterior draws (`ItemBank.sample`). Models may have answered different
+        items.
 
     Returns
     -------
@@ -102,37 +104,39 @@ def compare_models(
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, unknown or identical names of models, repeated
-        answers without `cluster`, items in two clusters, and shared clusters without shared items.
+        If columns, labels or scores are missing, models are unknown or identical, answers are
+        repeated without `cluster`, an item is in two clusters, or two models share clusters but
+        no items.
 
     Warns
     -----
     UserWarning
-        If models did not answer the same items, share none, have them all in one cluster, differ
-        by the same amount on every item, or by few and skewed amounts.
+        If models answered different items, share no items, have all items in one cluster, or
+        differ equally on every item; or if there are few differences and they are skewed.
 
     Notes
     -----
-    Several answers to an item are averaged first. The mean of the item-by-item differences has
-    the cluster-robust CR2 variance with Bell-McCaffrey degrees of freedom; without clusters that
-    is the paired t test. Where scores are bounded each end allows for one worst case more
-    (`skbench.stats.worst_case`): few differences that are alike say nothing of a rare failure.
-    With clusters that is one item: clusters that fail as a whole, and rarely, are not allowed for,
-    and the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"`` it is one
-    cluster.
-    Right and wrong answers to independent items have McNemar's exact
-    p-value and an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The
-    verdict is "better" if and only if the interval excludes 0.
+    Several answers to an item are averaged first. The mean difference has the cluster-robust CR2
+    variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
-    Two models given by name are compared on the items that both answered; without any, by
-    Welch's test. All pairs are compared by least squares of ``score = model + item``
-    (`skbench.stats.shared_items.shared_item_scores`), on items that both answered or that other
-    models link. Pairs are in the order of their scores, neighbours from the top first.
+    For bounded scores, each end of the interval is computed after adding one worst-case item
+    (`skbench.stats.worst_case`), because a few equal differences cannot rule out rare failures.
+    With clusters this does not cover rare failures of whole clusters, so the guarantee is "each
+    group, unless skewed". With ``cluster_weight="cluster"`` one worst-case cluster is added.
 
-    The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on
-    the same items, and precision comes from their correlation r [1]_.
+    Correct and incorrect answers (1 and 0) to independent items have McNemar's exact p-value and
+    an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The verdict is
+    "better" if and only if the interval lies above 0.
 
-    When not to use it: where items are missing because they are hard.
+    Two named models are compared on the items that both answered, or by Welch's test if they
+    share none. All pairs are compared by least squares of ``score = model + item``
+    (`skbench.stats.shared_items.shared_item_scores`), which links items through other models.
+    Pairs are sorted by score, adjacent models first.
+
+    The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
+    same items, so the correlation r is high and the difference is precise [1]_.
+
+    When not to use it: if items are missing because they are hard.
 
     References
     ----------
@@ -149,11 +153,11 @@ def compare_models(
     ... ])
     >>> compare_models(items, "A", "B", bounds=(-np.inf, np.inf))  # by the t test
     A - B = -0.0300 (standard error 0.0100, 95% interval -0.0618 to 0.0018).
-    p = 0.058 by t test.
+    The difference is not significant (p = 0.058, t test).
     Pairing on 4 shared items removes 95% of the variance (correlation 0.97).
-    On different items the standard error would be 0.0432.
-    To show a true difference of -0.0300 with power 80% takes 6 such items.
-    With 4 items t intervals are wide, and rough where scores are skewed.
+    Without shared items the standard error would be 0.0432.
+    Detecting a true difference of -0.0300 with power 80% takes 6 such items.
+    With 4 items, t intervals are wide, and inaccurate if scores are skewed.
     """
     check_cluster_weight(cluster_weight, cluster)
     by = names_of(by)
@@ -170,7 +174,7 @@ def compare_models(
     if cluster_weight == "cluster":
         if population is not None:
             raise ValueError(
-                'population counts items: it has no meaning with cluster_weight="cluster".'
+                'population= counts items, so it does not apply to cluster_weight="cluster".'
             )
         two = [list(table.models).index(name) for name in (a, b) if name in table.models]
         table = (table.of_models(two) if len(set(two)) == 2 else table).of_cluster_means()
@@ -209,23 +213,23 @@ def comparison_by_posterior(posterior, a, b, confidence_level, adjust):
 
 
 def in_order(scores):
-    """Positions of all pairs, the better model first: neighbours come first, from the top."""
+    """Positions of all pairs, the better model first; adjacent models come first."""
     best_first = np.argsort(-scores, kind="stable")
-    apart = np.arange(1, len(scores))
-    i = np.concatenate([np.arange(len(scores) - d) for d in apart])
-    return best_first[np.column_stack([i, i + np.repeat(apart, apart[::-1])])]
+    gaps = np.arange(1, len(scores))
+    i = np.concatenate([np.arange(len(scores) - d) for d in gaps])
+    return best_first[np.column_stack([i, i + np.repeat(gaps, gaps[::-1])])]
 
 
 class _Chosen(dict):
-    """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
+    """Columns of a `PairTable` for selected pairs, one entry per pair and group."""
 
     def __init__(self, pairs, positions):
         self._pairs, (self._a, self._b) = pairs, np.transpose(positions)
 
-    def __missing__(self, name):  # made when read
+    def __missing__(self, name):  # computed on first access
         whole, of_b = _SIDES.get(name, (name, False))
         field, (a, b) = getattr(self._pairs, whole), (self._a, self._b)[:: -1 if of_b else 1]
-        if field.ndim == 3:  # one index costs less than two
+        if field.ndim == 3:  # one index is faster than two
             a, field = a * field.shape[1] + b, field.reshape(len(field), -1)
         self[name] = np.take(field, a, axis=1).T.ravel()
         return self[name]
@@ -238,12 +242,12 @@ def pair_positions(table, a, b):
         if name is not None:
             check_model(name, models)
     if a is None and b is not None:
-        raise ValueError(f"b={b!r} needs an a to be compared with. Pass a=..., or b alone as a.")
+        raise ValueError(f"b={b!r} needs a second model. Pass a=... as well, or pass only a={b!r}.")
     if a is not None and a == b:
-        raise ValueError(f"a and b are both {a!r}: a model does not differ from itself.")
+        raise ValueError(f"a and b are both {a!r}. Pass two different models.")
     if len(models) < 2:
         raise ValueError(
-            f"There is only one model, {plain(models[0])!r}, and nothing to compare it with."
+            f"The table has only one model, {plain(models[0])!r}. A comparison needs two."
         )
     if a is None:
         return []
@@ -252,19 +256,19 @@ def pair_positions(table, a, b):
 
 
 def _refuse_shared_clusters(table, pairs, item):
-    """Refuse answers to the same question under different ids: they are not independent."""
+    """Raise an error if models share clusters but no items."""
     in_both = (table.cluster_sums(np.isfinite(table.scores)) > 0).all(axis=1)
-    apart = ~pairs.related[:, 0, 1]
-    if np.any(in_both & apart[table.cluster_groups]):
+    unrelated = ~pairs.related[:, 0, 1]
+    if np.any(in_both & unrelated[table.cluster_groups]):
         a, b = table.models
         raise ValueError(
-            f"Models {a!r} and {b!r} share clusters but no {item}, so they are neither paired nor "
-            "independent. Pass the cluster column as item= and as cluster=, to pair its means."
+            f"Models {a!r} and {b!r} share clusters but no values of {item!r}, so they are neither "
+            "paired nor independent. Pass the cluster column as item= and as cluster=."
         )
 
 
 def _labels(table, positions):
-    """Names of both models and the group, pair by pair."""
+    """Index of both models and the group, one entry per pair and group."""
     n_groups = table.n_groups
     levels, names = [table.models, table.models], ["model_a", "model_b"]
     codes = list(np.repeat(positions, n_groups, axis=0).T)
@@ -277,15 +281,15 @@ def _labels(table, positions):
 
 
 def compared(table, pairs, positions, confidence_level, adjust="none"):
-    """A `ModelComparison` of some pairs of a `PairTable`, and the columns it rests on."""
+    """A `ModelComparison` of selected pairs, and the columns that it was computed from."""
     fields, labels = _Chosen(pairs, positions), _labels(table, positions)
     adjust, level = adjust if len(labels) > 1 else "none", confidence_level
     if adjust != "none":
         level = multiplicity.bonferroni_level(confidence_level, len(labels))
     difference, n = fields["difference"], fields["n_items"]
     difference = np.where(np.abs(difference) <= table.rounding, 0.0, difference)
-    # Without any spread or bounds the items cannot tell how far others would spread: nan, never 0.
-    variance = np.where(has_no_spread(table, fields), np.nan, fields["variance"])
+    # Equal unbounded differences do not show how far other items would vary: nan, not 0.
+    variance = np.where(are_constant(table, fields), np.nan, fields["variance"])
     of_ends = fields["variance"] if table.bounds is not None else variance
     fields |= {"difference": difference, "variance": of_ends}
     low, high, p_value = intervals(fields, level, table.range_of_differences)
@@ -293,7 +297,7 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
     behind = np.where(n > 0, n, fields["n_behind"])
     item_variance = np.where(n > 0, behind * variance, np.nan)
-    # A model that scores the same on all items has no correlation but that of rounding.
+    # The correlation of a model with equal scores on all items would be rounding error.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)
     reach = None if table.bounds is None else table.range_of_differences
@@ -326,12 +330,12 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
 
 
 def _may_be_skewed(table, fields):
-    """Whether intervals rest on t, without a worst case of what is independent."""
+    """Whether intervals are t intervals without a worst-case independent observation."""
     return (table.bounds is None or table.is_clustered) and not fields["exact"].all()
 
 
 def _items_needed(fields, item_variance, level, reach):
-    """Items at which the printed interval would exclude 0, were the difference the true one."""
+    """Items needed for the interval to exclude 0 if the true difference is the observed one."""
     difference, n, exact = fields["difference"], np.maximum(fields["n_items"], 1), fields["exact"]
     exact = exact & np.isfinite(item_variance)
     needed = np.empty(len(n))
@@ -342,7 +346,7 @@ def _items_needed(fields, item_variance, level, reach):
     given = difference, item_variance, n / np.maximum(fields["n_clusters"], 1), distance
     effect, variance, size, distance = (x[~exact] for x in given)
     needed[~exact] = required_n_t(effect, variance, level, POWER, size, distance)
-    # In a finite population 1 / n falls by 1 / N.
+    # In a finite population 1 / n becomes 1 / n - 1 / N.
     with np.errstate(divide="ignore"):
         of_all = 1 / needed + (1 - fields["left"]) / n
         return np.where(fields["left"] < 1, 1 / of_all, needed)
@@ -370,22 +374,22 @@ def _method(table, fields, adjust, n_comparisons):
 
 
 def remarks_of(table, fields, adjust, n_comparisons):
-    """What else there is to know, sentence by sentence."""
+    """Remarks on repeated answers, adjustment, scale and sample size, one sentence each."""
     counts = table.n_answers[table.n_answers > 0]
     if counts.max() > 1:
         least, most = counts.min(), counts.max()
         number = f"{least}" if least == most else f"{least} to {most}"
-        yield f"{number} answers per item and model are averaged: each item counts once."
+        yield f"Each item counts once: the {number} answers of a model to it are averaged."
     if adjust != "none":
-        yield f"p-values and intervals hold for all {n_comparisons} comparisons at once."
+        yield f"p-values and intervals hold simultaneously for all {n_comparisons} comparisons."
     if adjust == "holm":
         yield (
-            "Verdicts follow the intervals, Bonferroni's; Holm's p-values may be below the level "
-            "where an interval holds 0."
+            "Verdicts follow the Bonferroni intervals. Holm's p-value may be significant although "
+            "the interval includes 0."
         )
     few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
     if table.scale is not None:
         yield table.scale
     if 1 < few < FEW_CLUSTERS:
         what = "clusters" if table.is_clustered else "items"
-        yield f"With {few} {what} t intervals are wide, and rough where scores are skewed."
+        yield f"With {few} {what}, t intervals are wide, and inaccurate if scores are skewed."

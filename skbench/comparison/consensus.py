@@ -1,4 +1,4 @@
-"""A consensus of the orders that tasks give the models."""
+"""Consensus of the orders of models on several tasks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _HEURISTIC = "Borda with local moves"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KemenyOrder(Printed):
-    """A consensus order of the models, and its distance from the tasks.
+    """A consensus order of the models, and its disagreements with the tasks.
 
     Attributes
     ----------
     order : pandas.Index of length n_models
         Names of the models, best first.
     cost : int
-        Number of disagreements: pairs of models that a task orders the other way round, over
-        all tasks.
+        Number of disagreements: pairs of models in the opposite order on a task, summed over
+        tasks.
     method : str
-        "exact", or the name of the heuristic, whose cost may not be the smallest.
+        "exact", or the name of the heuristic. The cost of a heuristic may not be minimal.
     """
 
     order: pd.Index
@@ -43,12 +43,12 @@ class KemenyOrder(Printed):
 
 
 def kemeny_order(scores: Table) -> KemenyOrder:
-    """Kemeny's consensus: the order that the tasks contradict least.
+    """Find the order of models with the fewest disagreements with the tasks (Kemeny).
 
     Parameters
     ----------
     scores : DataFrame or array-like of shape (n_models, n_tasks)
-        Score of each model on each task; high is good. Only the order within a task counts.
+        Score of each model on each task; high is good. Only the order within a task matters.
 
     Returns
     -------
@@ -57,23 +57,23 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Raises
     ------
     ValueError
-        If a score is missing or infinite, two models or tasks have one name, or the table is empty.
+        If a score is missing or infinite, names are repeated, or the table is empty.
 
     Warns
     -----
     UserWarning
-        If the order is that of a heuristic, because more than 16 models are in one group.
+        If a heuristic is used, because a group has more than 16 models.
 
     Notes
     -----
-    Minimizes Kendall's distance [1]_: the number of pairs of models that a task orders the
-    other way round, over all tasks; ties cost nothing. The order is exact if majorities split
+    The order minimizes Kendall's distance [1]_: the number of pairs of models in the opposite
+    order on a task, summed over tasks. Ties cost nothing. The order is exact if majorities split
     the models into groups of at most 16. Larger groups are ordered by their Borda counts and
-    improved by moving single models. Of several best orders, one is returned: the
-    order of the rows may decide which.
+    improved by moving single models. If several orders are optimal, one is returned, which may
+    depend on the order of the rows.
 
-    When not to use it: when the size of leads matters, or where the order has sampling error;
-    see `rank_confidence_sets`.
+    When not to use it: if the size of differences matters, or if scores have sampling error (use
+    `rank_confidence_sets`).
 
     References
     ----------
@@ -94,16 +94,16 @@ def kemeny_order(scores: Table) -> KemenyOrder:
         table = pd.DataFrame(as_pandas(scores))
     except (TypeError, ValueError, pd.errors.InvalidIndexError) as error:
         raise ValueError(
-            f"scores must be a table, models in rows and tasks in columns, got {scores!r:.60}."
+            f"scores must be a table with models in rows and tasks in columns, got {scores!r:.60}."
         ) from error
     values = floats("scores", table.to_numpy(dtype=object))
     if not values.size:
-        raise ValueError(f"scores has shape {values.shape}: pass models in rows, tasks in columns.")
+        raise ValueError(f"scores has shape {values.shape}. Pass models in rows, tasks in columns.")
     if not np.isfinite(values).all():
         model, task = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
             f"scores must be finite, but model {plain(table.index[model])!r} has "
-            f"{values[model, task]:g} on task {plain(table.columns[task])!r}. Leave out the "
+            f"{values[model, task]:g} on task {plain(table.columns[task])!r}. Remove the "
             "model or the task."
         )
     for what, names in (("models", table.index), ("tasks", table.columns)):
@@ -114,9 +114,8 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     exact = largest <= kemeny.LARGEST_EXACT
     if not exact:
         warn(
-            f"{largest} models cannot be ordered piece by piece, more than the "
-            f"{kemeny.LARGEST_EXACT} of the exact search: the order is that of a heuristic "
-            f"({_HEURISTIC}) and may not have the least cost."
+            f"A group of {largest} models exceeds the limit of {kemeny.LARGEST_EXACT} for the "
+            f"exact search. The order is by a heuristic ({_HEURISTIC}) and may not be optimal."
         )
     order = np.concatenate([_ordered(group, cost) for group in groups])
     return KemenyOrder(

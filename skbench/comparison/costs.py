@@ -1,4 +1,4 @@
-"""Mean costs of models for `tradeoff`, and what the errors of their differences need."""
+"""Mean costs of models for `tradeoff`, with the variances of their differences."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from skbench.stats.ranking.frontier import skewed_ends
 
 
 class Costs(NamedTuple):
-    """Mean costs of models, as `skbench.stats.frontier.dominance` takes them."""
+    """Mean costs of models, in the form that `skbench.stats.frontier.dominance` needs."""
 
     estimate: Estimate
     influence: np.ndarray  # (n_clusters, n_models)
@@ -27,7 +27,7 @@ class Costs(NamedTuple):
 
 
 def cost_table(items, cost, *, model, **names):
-    """A `ScoreTable` of the costs of the rows that have one."""
+    """Return a `ScoreTable` of the costs, from the rows that have one."""
     frame = as_frame(items)
     require_columns(frame.collect_schema().names(), [cost, model])
     if not frame.collect_schema()[cost].is_numeric():
@@ -36,51 +36,51 @@ def cost_table(items, cost, *, model, **names):
     absent = nw.col(SCORE).is_null() | nw.col(SCORE).is_nan()
     flags = frame.select(
         absent.cast(nw.Float64).sum().alias("absent"),
-        ((nw.col(SCORE) < 0) | (nw.col(SCORE) == np.inf)).cast(nw.Float64).sum().alias("odd"),
+        ((nw.col(SCORE) < 0) | (nw.col(SCORE) == np.inf)).cast(nw.Float64).sum().alias("invalid"),
         nw.len().alias("rows"),
     )
-    n_absent, n_odd, n_rows = collected(flags).iloc[0]
-    if n_odd:
+    n_absent, n_invalid, n_rows = collected(flags).iloc[0]
+    if n_invalid:
         values = collected(frame.select(SCORE))[SCORE]
         first = np.argmax((values < 0) | (values == np.inf))
         raise ValueError(
-            f"{n_odd:.0f} of {n_rows:.0f} values of {cost!r} are negative or infinite, such as "
-            f"{_cell(frame, first, cost, model, names['item'])}. Leave costs that are not known "
-            "blank. Change the sign of what is better where it is more."
+            f"{n_invalid:.0f} of {n_rows:.0f} values of {cost!r} are negative or infinite, such as "
+            f"{_cell(frame, first, cost, model, names['item'])}. Leave unknown costs empty. Change "
+            "the sign if higher values are better."
         )
     if n_absent == n_rows:
-        raise ValueError(f"No row has a {cost!r}. Name another column of costs.")
+        raise ValueError(f"Column {cost!r} has no values. Pass another column as cost=.")
     if n_absent:
         warn(
-            f"{n_absent:.0f} of {n_rows:.0f} rows have no {cost!r} and count in the scores alone. "
-            "If answers failed or ran out of time there, mean costs are too low."
+            f"{n_absent:.0f} of {n_rows:.0f} rows have no {cost!r} and count only in the scores. "
+            "If these answers failed or timed out, mean costs are too low."
         )
     rows = nw.to_native(frame.filter(~absent).drop(SCORE))
     table = score_table(rows, model=model, score=cost, bounds=(-np.inf, np.inf), **names)
     if not np.nan_to_num(table.scores).any():
         raise ValueError(
-            f"All values of {cost!r} are 0, as of costs that nobody recorded: there is nothing to "
-            "weigh scores against. Name another column of costs."
+            f"All values of {cost!r} are 0, so there are no costs to compare. Pass another column "
+            "as cost=."
         )
     _warn_of_zeros(table, cost)
     return table
 
 
 def _refuse_text(frame, cost, model, item):
-    """Name the first cell that is no number."""
+    """Raise an error that names the first cell without a number."""
     values = collected(frame.select(cost))[cost]
     bad = values.notna() & pd.to_numeric(values, errors="coerce").isna()
     if not bad.any():
-        raise ValueError(f"{cost!r} holds numbers as text. Convert it, as by astype(float).")
+        raise ValueError(f"Column {cost!r} has numbers as text. Convert it, as by astype(float).")
     raise ValueError(
-        f"{cost!r} must hold numbers, but has {_cell(frame, np.argmax(bad), cost, model, item)}. "
-        "Write costs in one unit, without currency and separators of thousands, and leave those "
-        "that are not known blank."
+        f"{cost!r} must be numeric, but has {_cell(frame, np.argmax(bad), cost, model, item)}. "
+        "Write costs in one unit, without currency or thousands separators. Leave unknown costs "
+        "empty."
     )
 
 
 def _cell(frame, row, cost, model, item):
-    """A cost and where it stands, in words."""
+    """A cost and its row, model and item, as text."""
     names = list(dict.fromkeys([model, item, cost]))
     found = collected(frame.select(names)).iloc[row]
     return (
@@ -90,36 +90,36 @@ def _cell(frame, row, cost, model, item):
 
 
 def _warn_of_zeros(table, cost):
-    """Warn of costs of 0 beside others of the same model."""
+    """Warn if only some costs of a model are 0."""
     zero, answered = np.sum(table.scores == 0, axis=0), np.sum(table.n_answers > 0, axis=0)
     partly = (zero > 0) & (zero < answered)
     if partly.any():
         m = int(np.argmax(partly))
         warn(
-            f"{partly.sum()} of {len(partly)} models have a {cost!r} of 0 on some items and not on "
-            f"others, such as {plain(table.models[m])!r} ({zero[m]} of {answered[m]}). If these "
-            "answers came from a cache or failed, leave their costs blank."
+            f"{partly.sum()} of {len(partly)} models have a {cost!r} of 0 on some items, but not "
+            f"on all, such as {plain(table.models[m])!r} ({zero[m]} of {answered[m]}). If these "
+            "answers came from a cache or failed, leave their costs empty."
         )
 
 
 def _warn_of_constants(models, fixed):
-    """Warn of costs that do not vary beside others that do."""
+    """Warn if the costs of some models vary and those of others do not."""
     if fixed.any() and not fixed.all():
         name = plain(models[int(np.argmax(fixed))])
         warn(
-            f"{fixed.sum()} of {len(fixed)} models, such as {name!r}, have one cost on all items, "
-            "which is taken as known exactly; costs of others vary. If it is no list price, rare "
-            "dear answers may be missing from the sample, and verdicts on such models may be wrong."
+            f"{fixed.sum()} of {len(fixed)} models, such as {name!r}, have the same cost on all "
+            "items. It is taken as known exactly. If it is not a list price, rare expensive "
+            "answers may be missing and verdicts on these models may be wrong."
         )
 
 
 def costs_of(table, confidence_level, unrelated=False):
-    """`Costs` of a table of costs; `unrelated` models as on different items, if asked."""
+    """Return the `Costs` of a table; if `unrelated`, models need not share items."""
     pairs = mean_pair_table(table, unrelated)
     fits, n_topics = pairs.fits, len(pairs.fits)
     mean, own, own_df = _own(table, fits)
     influence = np.concatenate([np.nan_to_num(fit.influence) for fit in fits]) / n_topics
-    # A list price, whatever least squares make of it where other models have gaps.
+    # Keep a list price exact; least squares would change it if other models lack answers.
     present = np.where(np.isnan(table.scores), np.inf, table.scores)
     price = present.min(axis=0, initial=np.inf)
     fixed = np.nanmax(table.scores, axis=0) - price <= table.rounding
@@ -128,7 +128,7 @@ def costs_of(table, confidence_level, unrelated=False):
     mean, own = np.where(fixed, price, mean), np.where(fixed, 0.0, own)
     own_df, influence = np.where(fixed, np.inf, own_df), np.where(fixed, 0.0, influence)
     either = fixed[:, None] | fixed
-    # Differences that are alike on all items do not tell how others would spread.
+    # Equal differences do not show how other items would vary.
     variance = np.where(pairs.variance[0] > table.rounding**2, pairs.variance[0], np.nan)
     variance = np.where(either, own[:, None] + own, variance)
     low, high = skewed_ends(mean, own, influence, own_df, confidence_level)
@@ -141,7 +141,7 @@ def costs_of(table, confidence_level, unrelated=False):
         standard_error=np.sqrt(own),
         confidence_level=confidence_level,
         labels=table.models,
-        method=f"{what} with the skewness taken off",
+        method=f"{what} with skewness correction",
         guarantee=UNLESS_SKEWED,
     )
     df = np.where(either, np.minimum(own_df[:, None], own_df), pairs.df[0])

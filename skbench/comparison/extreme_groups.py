@@ -1,4 +1,4 @@
-"""`extremes`: the worst and the best of many groups, and how far they are apart."""
+"""The worst and the best of many groups, and their gap."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Extremes(Printed):
     Attributes
     ----------
     estimate : Estimate
-        Labeled "worst", "best", "gap" and "ratio", as asked for, after the labels of `by`. Its
-        forest is ``ForestDisplay.from_estimates({"extremes": found.estimate})``.
+        Rows "worst", "best", "gap" and "ratio", as requested, for each set of `by`. To plot them,
+        use ``ForestDisplay.from_estimates({"extremes": found.estimate})``.
     worst_probability, best_probability : Series of length n_groups
-        Probability of each group being the worst, and the best, of its set; they sum to 1.
+        Probability that each group is the worst, or the best, of its set; they sum to 1.
     """
 
     estimate: Estimate
@@ -37,7 +37,7 @@ class Extremes(Printed):
     best_probability: pd.Series
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas table: value, low, high, standard_error, method, guarantee."""
+        """Return a pandas table: value, low, high, standard_error, method, guarantee."""
         return self.estimate.to_frame()
 
     def _printed(self):
@@ -55,63 +55,68 @@ def extremes(
     greater_is_better: bool = True,
     confidence_level: Level = 0.95,
 ) -> Extremes:
-    """Worst group, best group, and the gap or ratio between the two.
+    """Estimate the scores of the worst and the best group, and their gap or ratio.
 
     Parameters
     ----------
     draws : Draws
-        Joint draws of all groups, such as ``MixedModel().fit(...).sample(...)`` gives.
+        Joint draws of the scores of all groups, such as those of
+        ``MixedModel().fit(...).sample(...)``.
     by : str or list of str, default=None
-        Levels of the labels by which groups form sets, such as "model": the worst topic of each
-        model. None: one set.
+        Levels of the labels that divide groups into sets. With "model", the worst topic of each
+        model is estimated. None means one set.
     of : {"gap", "ratio", "both"}, default="gap"
-        Highest less lowest score, or lowest over highest; nan if all scores may be 0.
+        Highest minus lowest score, or lowest divided by highest score. The ratio is nan if all
+        scores of a draw are 0.
     greater_is_better : bool, default=True
-        False where the worst group is the one with the highest score, as of false positive rates.
+        False if the worst group is the one with the highest score, as for false positive rates.
     confidence_level : float, default=0.95
-        Probability between the ends of each interval.
+        Posterior probability of each interval.
 
     Returns
     -------
     Extremes
-        Means, standard deviations and equal-tailed quantiles of the draws of each extreme, and the
-        probability of each group being the worst, and the best. Where the groups of a set may all
-        be equal, its intervals reach to what the extremes then are.
+        Means, standard deviations and equal-tailed quantiles of the draws of each extreme, and
+        the probability that each group is the worst, or the best. If all groups of a set may be
+        equal, the intervals also include the extremes of equal groups.
 
     Raises
     ------
     TypeError
-        If `draws` are no Draws.
+        If `draws` are not Draws.
     ValueError
-        If `by` names no level of the labels, a set has one group only, or `of` asks for a ratio of
+        If `by` is not a level of the labels, a set has only one group, or `of` requests a ratio of
         negative scores.
 
     Warns
     -----
     UserWarning
-        If the draws are of a bootstrap.
+        If the draws come from a bootstrap.
 
     Notes
     -----
-    The lowest of many direct estimates is lower than the lowest true score, since it is also the
-    unluckiest; the lowest of shrunken estimates is too high. The mean of the lowest over joint
-    draws is neither. Draws are of expected scores; where the mean of exactly `N` items is meant, of
-    which `n` were asked and `k` are right, take ``(k + rng.binomial(N - n, draws)) / N``. So on
-    MMLU-Pro, 43 topics of ten items: .42 to .47 of the error of direct extremes, and intervals that
-    cover .90 to .96 (test_extremes_of_real_topics).
+    The lowest of many direct estimates is biased downward, because the group with the lowest
+    estimate is usually also an unlucky one. The lowest of shrunken estimates is too high. The
+    mean of the lowest score over joint draws avoids both errors. On MMLU-Pro, with 43 topics of
+    ten items, its error was 0.42 to 0.47 of that of direct extremes, and intervals covered 0.90
+    to 0.96 (test_extremes_of_real_topics).
 
-    Where groups hardly differ, draws of the worst are too low and of the gap too large: with two
-    models and twelve equal topics, quantiles hold the true worst score a third of the time. So
-    where the draws are compatible with equal groups (`skbench.stats.posterior.equality_p_value`
-    above ``1 - confidence_level``), the intervals of worst and best also hold that of the mean of
-    all groups, the gap's starts at 0 and the ratio's ends at 1
-    (test_intervals_hold_where_groups_are_equal). The values stay those of the draws: read such a
-    gap as "at most `high`".
+    Draws are of expected scores. For the mean of exactly `N` items, of which `n` were answered
+    and `k` correctly, use ``(k + rng.binomial(N - n, draws)) / N``.
 
-    When not to use it: for bootstrap draws of direct estimates, whose extremes are biased outward
-    twice; where several groups, but not all, share the lowest score, which is then above the
-    interval too often; to show that no group is low, where one of few items may be unlike all
-    others: draws are shrunk toward these.
+    If groups hardly differ, draws of the worst score are too low and those of the gap too large.
+    With two models and twelve equal topics, quantiles cover the true worst score in only a third
+    of cases. So if the draws are compatible with equal groups
+    (`skbench.stats.posterior.equality_p_value` above ``1 - confidence_level``), the intervals of
+    worst and best also include the interval of the mean of all groups. The interval of the gap
+    then starts at 0, and that of the ratio ends at 1
+    (test_intervals_hold_where_groups_are_equal). The values do not change, so read such a gap
+    as "at most `high`".
+
+    When not to use it: for bootstrap draws of direct estimates, because their extremes are biased
+    outward twice; if several groups, but not all, share the lowest score, which is then too often
+    above the interval; to show that no group is low if some groups have few items, because draws
+    are shrunk toward the other groups.
 
     Examples
     --------
@@ -127,16 +132,16 @@ def extremes(
     gap        0.6  0.5   0.8
     """
     if not draws.labels or not draws.values.size:
-        raise ValueError(f"draws hold nothing to compare: {draws!r}.")
+        raise ValueError(f"draws have no groups or no values: {draws!r}.")
     if draws.kind == "bootstrap":
-        warn("Extremes of bootstrap draws are biased outward: take posterior draws.")
+        warn("Extremes of bootstrap draws are biased outward. Use posterior draws.")
     by = [] if by is None else check_by(by)
     labels = draws.labels[0]
     if len(draws.labels) > 1:
         labels = pd.MultiIndex.from_product([axis.to_flat_index() for axis in draws.labels])
     values = draws.values.reshape(len(draws.values), -1)
     found, if_equal = {}, {}
-    worst_chance, best_chance = np.empty((2, len(labels)))
+    worst_share, best_share = np.empty((2, len(labels)))
     for name, groups in _sets(labels, by):
         of_groups = values[:, groups]
         own = _of_set(of_groups, of, greater_is_better)
@@ -145,8 +150,8 @@ def extremes(
         if equality_p_value(of_groups) > 1 - confidence_level:
             equal = _of_set(of_groups.mean(axis=1, keepdims=True), of, greater_is_better)
         if_equal |= {(*name, extreme): draw for extreme, draw in equal.items()}
-        worst_chance[groups] = _chances(of_groups, own["worst"])
-        best_chance[groups] = _chances(of_groups, own["best"])
+        worst_share[groups] = _shares(of_groups, own["worst"])
+        best_share[groups] = _shares(of_groups, own["best"])
     names = [*by, "extreme"]
     index = group_labels(pd.DataFrame(list(found), columns=names), names)
     estimate, other = (
@@ -157,12 +162,12 @@ def extremes(
         "low": np.minimum(estimate.low, other.low),
         "high": np.maximum(estimate.high, other.high),
     }
-    chances = (pd.Series(chance, labels) for chance in (worst_chance, best_chance))
+    chances = (pd.Series(chance, labels) for chance in (worst_share, best_share))
     return Extremes(replace(estimate, **ends), *chances)
 
 
 def likely_in_words(chance):
-    """The groups that are the worst with the highest probabilities, a Series by their names."""
+    """The groups that are most likely the worst, with probabilities, as text."""
     chance = chance.sort_values(ascending=False, kind="stable")
     likely = chance[chance >= chance.iloc[0] / 2][:_MOST_LIKELY]
     return " or ".join(f"{name} ({p:.2f})" for name, p in likely.items())
@@ -175,8 +180,8 @@ def _sets(labels, by):
     for name, members in levels.groupby(by, observed=True) if by else [((), levels)]:
         if len(members) < 2:
             raise ValueError(
-                f"Group {plain(labels[members.index[0]])!r} is alone in its set, so there is no "
-                "gap. Add groups, or name fewer levels as by=."
+                f"Group {plain(labels[members.index[0]])!r} is the only one in its set, so there "
+                "is no gap. Add groups, or pass fewer levels as by=."
             )
         yield name, members.index
 
@@ -189,14 +194,14 @@ def _of_set(values, of, greater_is_better):
         found["gap"] = high - low
     if of != "gap":
         if low.min() < 0:
-            raise ValueError("of='ratio' needs scores that are not negative. Pass of='gap'.")
+            raise ValueError("of='ratio' needs scores of at least 0. Pass of='gap'.")
         with np.errstate(invalid="ignore"):
-            found["ratio"] = low / high  # nan where all are 0
+            found["ratio"] = low / high  # nan if all are 0
     return found
 
 
-def _chances(values, extreme):
-    """Share of the draws in which each group is at the extreme of its set; ties share it."""
+def _shares(values, extreme):
+    """Share of draws in which each group is the extreme of its set; ties count in parts."""
     there = values == extreme[:, None]
-    with np.errstate(invalid="ignore"):  # nobody is the worst where scores are nan
+    with np.errstate(invalid="ignore"):  # no group is the worst if scores are nan
         return (there / there.sum(axis=1, keepdims=True)).mean(axis=0)

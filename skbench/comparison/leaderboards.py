@@ -1,4 +1,4 @@
-"""From the answers of many models to a ranking with intervals, rank sets and ties."""
+"""Leaderboards of models from per-item scores, with intervals, rank sets and ties."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from skbench.containers import Estimate
 from skbench.items.tables import score_table
 from skbench.stats.ranking import ranks
 
-_MUCH = 0.05  # share of blanks from which on bounds are told
-_MOST_WARNINGS = 5  # models whose blanks are told, those with the most
-NO_BLANKS = pd.DataFrame(columns=["blank", "low", "high"])
+_MANY = 0.05  # share of missing answers above which bounds are reported
+_MOST_REPORTED = 5  # models with the most missing answers
+NO_BOUNDS = pd.DataFrame(columns=["blank", "low", "high"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,20 +50,20 @@ class Leaderboard(Printed):
     covariance : ndarray of shape (n_models, n_models)
         Covariance of the mean scores.
     comparison : ModelComparison or None
-        All pairs of models at once; None for one model, and for votes. Ranks and letters follow
-        from its verdicts.
+        Comparison of all pairs of models; None for one model, and for votes. Ranks and letters
+        follow from its verdicts.
     rank_sets : RankConfidenceSets
-        Ranks that each model may have, for all models at once.
+        Simultaneous confidence sets for the ranks of all models.
     ties : list of str
-        Letters of each model: models that share a letter cannot be told apart. Empty where more
-        than 1,000 groups of models cannot, as where hundreds answered few items.
+        Letters of each model. Models that share a letter are not significantly different. Empty
+        if there would be more than 1,000 letters, as with hundreds of models on few items.
     n_items : ndarray of int of shape (n_models,)
-        Number of items each model answered; of votes, from `BradleyTerry`.
+        Number of items that each model answered; from `BradleyTerry`, number of votes.
     n_clusters : ndarray of int of shape (n_models,)
-        Number of clusters these are in; the effective number, from `BradleyTerry`.
+        Number of clusters of these items; from `BradleyTerry`, the effective number.
     bounds : DataFrame
-        Models that left more than 5% of the items blank: the share, and the score with all
-        blanks at the lowest and at the highest score.
+        Models without answers to more than 5% of the items: the share of missing answers, and
+        the score with all of these at the lowest and at the highest score.
     remarks : tuple of str
         Further remarks, in sentences.
     """
@@ -79,7 +79,7 @@ class Leaderboard(Printed):
     remarks: tuple
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per model: rank, its confidence set, ties, score and interval."""
+        """Return one row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
         sets, rank = self.rank_sets, ranks(self.rank_sets.estimate, "best")
         rank = rank if np.isnan(rank).any() else rank.astype(int)
@@ -99,7 +99,7 @@ class Leaderboard(Printed):
         # The 27th letter is "aa".
         if not all(len(letters) == len(set(letters)) > 0 for letters in self.ties):
             frame = frame.drop(columns="ties")
-            ties = ["More than 26 groups of models cannot be told apart, too many for letters."]
+            ties = ["There are more than 26 groups of tied models, so letters are not printed."]
         return [f"{head}; may be the best: {best}", PrintedTable(frame), *ties, *self.remarks]
 
 
@@ -119,36 +119,39 @@ def leaderboard(
     population: Population | None = None,
     bank: Bank | None = None,
 ) -> Leaderboard:
-    """Rank models by their mean score, with the uncertainty of scores and ranks.
+    """Rank models by their mean score, with intervals for scores and ranks.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals reads.
+        Per-item scores, one row per model and item, in any dataframe that narwhals reads.
     model, item, score : str
         Names of the columns. High scores are good.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
-        are unique.
+        Columns of the topic, which may be absent. Item ids need to be unique only within a
+        topic; with None they must be unique in the whole table.
     cluster : str, default=None
-        Column of clusters of dependent items; the item column itself where items were answered
+        Column of clusters of dependent items. Pass the item column if models answered items
         several times.
     topics : str or list of str, default=None
-        Columns of the topics, whose means count equally. None counts items equally.
+        Columns of topics. The score is then the mean of the topic means, with equal weights. None
+        weights items equally.
     confidence_level : float, default=0.95
-        Level of each score's interval, and of all pairs and rank sets together.
+        Confidence level of each score's interval, and simultaneously of all pairs and rank sets.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        Items that a model did not answer: not asked, wrong (a score of 0), or an error.
+        How to treat items that a model did not answer: skip them, score them 0, or raise an
+        error.
     bounds : tuple of two floats, default=None
-        Least and largest score by their definition. None: 0 and 1 if all scores lie there, the
-        scale that whole numbers show (labels from 1 to 5), else unknown, as with infinite ones:
-        then t intervals.
+        Smallest and largest possible score. None means 0 and 1 if all scores lie between them, or
+        the scale that whole numbers suggest, such as 1 to 5. Otherwise, and with infinite
+        bounds, intervals are t intervals.
     population : int, Series or dict, default=None
-        Number of items of the benchmark, of which those of the table are some: one number, or one
-        for each topic. None speaks of items like these without end.
+        Number of items of the whole benchmark if `items` holds a random sample of them; one
+        number, or one for each topic. None means an infinite population.
     bank : ItemBank, default=None
-        Earlier models' answers. Scores, pairs and ranks are then of all items of the bank, from
-        joint posterior draws (`ItemBank.sample`); models may have been asked different items.
+        Item bank of earlier models' answers. Scores, differences and ranks then refer to all
+        items of the bank and come from joint posterior draws (`ItemBank.sample`). Models may
+        have answered different items.
 
     Returns
     -------
@@ -157,33 +160,34 @@ def leaderboard(
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, repeated answers without `cluster`, a model without
-        items in a topic, and models that all have a topic with items of one cluster only.
+        If columns, labels or scores are missing, answers are repeated without `cluster`, a model
+        has no items in a topic, or every model has a topic with items of only one cluster.
 
     Warns
     -----
     UserWarning
-        If models did not answer the same items, share none with others, or have a topic with
-        items of one cluster only. The last two may have any rank.
+        If models answered different items, share no items with others, or have a topic with items
+        of only one cluster. In the last two cases a model may have any rank.
 
     Notes
     -----
-    Right and wrong answers to independent items have Wilson intervals; averages over topics
-    use the effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All
-    others have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey (over topics,
-    Satterthwaite's) degrees of freedom. The topics are fixed, not a sample.
+    Scores of 0 and 1 on independent items have Wilson intervals. Means over topics use the
+    effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All other
+    scores have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey (over topics,
+    Satterthwaite) degrees of freedom. Topics are fixed, not a sample.
 
-    The order follows from one joint inference: the intervals of all ``M (M - 1) / 2`` pairs
-    (`compare_models`) at Bonferroni's level. A model is better than another where the interval
-    excludes 0. Its best possible rank is 1 plus the number of models better than it, its worst M
-    minus the number worse than it. Two models share a letter if neither is better.
+    Ranks follow from one joint inference: the intervals of all ``M (M - 1) / 2`` pairs
+    (`compare_models`) at the Bonferroni level. A model is significantly better than another if
+    the interval excludes 0. Its best possible rank is 1 plus the number of significantly better
+    models. Its worst possible rank is M minus the number of significantly worse models. Two
+    models share a letter if neither is significantly better.
 
-    Where models did not answer the same items, scores are least squares on the items they
-    share (`skbench.stats.shared_items.shared_item_scores`): what each model would score on all
-    items. `bounds` says how far the blanks of a model could move its score.
+    If models answered different items, scores are least squares on shared items
+    (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score
+    on all items. `bounds` reports how far missing answers could change a score.
 
-    When not to use it: to compare two models chosen beforehand, for which `compare_models`
-    is sharper; for scores of which low is good (change their sign).
+    When not to use it: to compare two models chosen in advance (`compare_models` has more
+    power); for scores of which low is good (change their sign).
 
     Examples
     --------
@@ -205,20 +209,20 @@ def leaderboard(
 
 
 def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
-    """`leaderboard` of a `ScoreTable`."""
-    # Items that only one model was asked are no blanks of the others.
+    """Return the `Leaderboard` of a `ScoreTable`."""
+    # Without shared items, the items of one model are not missing answers of the others.
     bounds = _bounds(table).iloc[: 0 if unrelated else None]
     table = table.with_missing(missing)
     pairs, names = mean_pair_table(table, unrelated), ("mean", "df", "variance")
     mean, freedom, variance = (np.stack([getattr(f, x) for f in pairs.fits], 1) for x in names)
-    # Scores that are all alike vary by rounding alone.
+    # The variance of equal scores is rounding error.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
     if not unrelated:
         warn_of_missing_items(table, pairs.fits)
     estimate = scores_of_models(table, mean, variance, freedom, confidence_level)
     error = estimate.standard_error
-    # Rounded: the last digits of equal means depend on the order of the sums.
+    # Rounded because the last digits of equal means depend on the order of summation.
     order = np.argsort(-np.round(estimate.value, 12), kind="stable")
     comparison = None
     if len(order) > 1:
@@ -244,12 +248,12 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
-        remarks=(*remarks, *_bounds_in_words(bounds, missing, estimate)),
+        remarks=(*remarks, *_on_bounds(bounds, missing, estimate)),
     )
 
 
 def leaderboard_by_posterior(posterior, confidence_level):
-    """The `Leaderboard` of a `Posterior`, its groups counting equally."""
+    """Return the `Leaderboard` of a `Posterior`, with equal weights of its groups."""
     if posterior.groups is not None:
         posterior = posterior.averaged()
     scores = posterior.draws[:, :, 0].mean(axis=0)
@@ -268,13 +272,13 @@ def leaderboard_by_posterior(posterior, confidence_level):
         ties=partial(tied, sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
-        bounds=NO_BLANKS,
+        bounds=NO_BOUNDS,
         remarks=() if comparison is None else comparison.remarks,
     )
 
 
 def _rank_sets(estimate, comparison):
-    """Ranks that the verdicts on all pairs leave to each model."""
+    """The rank sets that follow from the verdicts on all pairs."""
     labels = estimate.labels
     better = np.zeros((len(labels),) * 2, dtype=bool)
     if comparison is not None:
@@ -285,75 +289,75 @@ def _rank_sets(estimate, comparison):
 
 
 def _n_clusters(table):
-    """Number of clusters that each model answered items of."""
+    """Number of clusters in which each model answered items."""
     return np.count_nonzero(table.cluster_sums(table.n_answers > 0), axis=0)
 
 
 def _bounds(table):
-    """Scores with all blanks at the lowest and at the highest score, where these are many."""
-    blank = table.n_answers == 0
+    """Scores with all missing answers at the lowest and highest score, for models with many."""
+    missing = table.n_answers == 0
     least, most = 0.0, 1.0
     if not table.right_or_wrong:
         least, most = np.nanmin(table.scores), np.nanmax(table.scores)
-    share = blank.mean(axis=0)
-    many = np.flatnonzero(share > _MUCH)
-    n_items = table.group_sums(np.ones((len(blank), 1)))
+    share = missing.mean(axis=0)
+    many = np.flatnonzero(share > _MANY)
+    n_items = table.group_sums(np.ones((len(missing), 1)))
     columns = {"blank": share[many]}
     for name, score in (("low", least), ("high", most)):
-        full = np.where(blank[:, many], score, table.scores[:, many])
+        full = np.where(missing[:, many], score, table.scores[:, many])
         columns[name] = np.mean(table.group_sums(full) / n_items, axis=0)
     return pd.DataFrame(columns, index=table.models[many])
 
 
-def _bounds_in_words(bounds, missing, estimate):
-    """What blanks could do to scores, sentence by sentence."""
+def _on_bounds(bounds, missing, estimate):
+    """Sentences on how far missing answers could change scores."""
     if missing == "wrong":
         return
     value = estimate.value[estimate.labels.get_indexer(bounds.index)]
     beyond = bounds.index[(value < bounds["low"]) | (value > bounds["high"])]
     if len(beyond):
         yield (
-            f"The score of {plain(beyond[0])} by least squares is beyond what its blanks leave "
-            "open, given below: the items that it shares with others are few, or not like the rest."
+            f"The least-squares score of {plain(beyond[0])} is outside the range that its missing "
+            "answers allow. It shares few items with other models, or they differ from the rest."
         )
-    for row in bounds.nlargest(_MOST_WARNINGS, "blank").itertuples():
+    for row in bounds.nlargest(_MOST_REPORTED, "blank").itertuples():
         yield (
-            f"{row.Index} left {100 * row.blank:.0f}% of the items blank: its score is "
-            f"{row.low:.3g} to {row.high:.3g}, from all of these wrong to all right."
+            f"{row.Index} has no answer to {100 * row.blank:.0f}% of the items. Its score would be "
+            f"{row.low:.3g} if all of these were wrong and {row.high:.3g} if all were correct."
         )
 
 
 def _refuse_unknown(table, mean, variance):
-    """Refuse models without items, or all of them without spread; warn of some."""
+    """Raise an error for models without items, or if no variance is known; warn if some are not."""
     if np.isnan(mean).any():
         model, where = _first(table, np.isnan(mean))
-        remedy = "Leave out the model or the topic." if where else "Leave out the model."
+        remedy = "Remove the model or the topic." if where else "Remove the model."
         raise ValueError(f"Model {model} has no items{where}. {remedy}")
-    # A topic borrows its spread of the others, if there are any.
+    # A topic of unknown variance uses that of other topics, if there are any.
     unknown = np.isnan(variance) & np.isnan(variance).all(axis=1, keepdims=True)
     if not unknown.any():
         return
     model, where = _first(table, unknown)
-    what = "items of one cluster only" if table.is_clustered else "a single item"
+    what = "items of only one cluster" if table.is_clustered else "a single item"
     if unknown.any(axis=1).all():
         raise ValueError(
-            f"Model {model} has {what}{where}, and no model has more everywhere, so no spread is "
-            f"known. Leave out the {'topic' if where else 'models'}, or add items."
+            f"Model {model} has {what}{where}, and no model has more in every topic, so variances "
+            f"are unknown. Remove the {'topic' if where else 'models'}, or add items."
         )
     warn(
         f"{unknown.any(axis=1).sum()} of {len(table.models)} models have {what}, such as "
-        f"{model}{where}: their spread is unknown, and they may have any rank."
+        f"{model}{where}: their variance is unknown, and they may have any rank."
     )
 
 
 def _first(table, found):
-    """The first model of those found, and in which topic, in words."""
+    """The name of the first model found, and its topic, as text."""
     m, g = np.argwhere(found)[0]
     where = "" if table.groups is None else f" in {plain(table.groups[g])!r}"
     return repr(plain(table.models[m])), where
 
 
 def _with_ties(falling, rounding):
-    """Sorted scores, with those that differ by rounding alone made equal."""
+    """Sorted scores, made equal if they differ only by rounding."""
     starts = np.append(True, -np.diff(falling) > rounding)
     return falling[starts][np.cumsum(starts) - 1]

@@ -1,4 +1,4 @@
-"""How many items to collect before two models are compared, and what a number can show."""
+"""Plan a comparison of two models: items needed, and the minimum detectable effect."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 from skbench._types import AtLeastOne, Count, Level, NonNegative, OpenShare, checked
 from skbench.stats.ranking import power as formulas
 
-_STEPS = 200  # effects tried where the largest is not enough
+_STEPS = 200  # effects tried if the power at the largest is too low
 
 
 class NothingDetectable(ValueError):
-    """No difference at all is found with the power that is asked for."""
+    """No difference is detectable with the required power."""
 
 
 @checked
@@ -32,32 +32,33 @@ def required_items(
     confidence_level: Level = 0.95,
     power: OpenShare = 0.8,
 ) -> int:
-    """Number of shared items that show a difference of two models.
+    """Number of shared items needed to detect a difference between two models.
 
     Parameters
     ----------
     effect : float
-        Minimum difference worth detecting, in the units of the score.
+        Minimum difference to detect, in the units of the score.
     omega2 : float
-        Variance over items of the difference of the models' expected scores:
+        Variance over items of the difference between the models' expected scores:
         ``compare_models(...).omega2``, or `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
-        Variance of repeated answers to one item, averaged over items. Leave both at 0 if
-        `omega2` is of single answers: their noise is in it.
+        Variance of repeated answers to one item, averaged over items. Keep both at 0 if `omega2`
+        comes from single answers, because it then already includes this variance.
     n_repeats : int, default=1
         Answers of each model to each item.
     design_effect : float, default=1.0
-        Factor of `omega2` due to clusters (`skbench.stats.clustered.expected_design_effect`);
-        1 if `omega2` was estimated from such clusters.
+        Design effect of clusters, which multiplies `omega2`
+        (`skbench.stats.clustered.expected_design_effect`). Keep 1 if `omega2` was estimated
+        from such clusters.
     cluster_size : float, default=1.0
         Items per cluster, for the degrees of freedom.
     test : {"t", "mcnemar", "normal"}, default="t"
-        The paired t test; McNemar's exact test, for single right and wrong answers to
-        independent items; or the published normal formula, optimistic for both.
+        Paired t test; McNemar's exact test, for single correct or incorrect answers to
+        independent items; or the published normal formula, which gives too few items for both.
     confidence_level : float, default=0.95
-        Level of the interval that is to exclude 0.
+        Confidence level of the interval of the difference.
     power : float, default=0.8
-        Probability that it does.
+        Probability that this interval excludes 0 if the true difference is `effect`.
 
     Returns
     -------
@@ -67,17 +68,17 @@ def required_items(
     Raises
     ------
     ValueError
-        If a number is out of range, if `effect` or all variance is 0, or if "mcnemar" comes with
-        repeats or clusters, or with an impossible `omega2` or `effect`.
+        If a number is out of range, `effect` or all variances are 0, or "mcnemar" is combined with
+        repeats, clusters, or an impossible `omega2` or `effect`.
 
     Notes
     -----
     "normal" is the sample size formula of [1]_,
     ``n = (z_{alpha/2} + z_{1-power})^2 (deff omega2 + (sigma2_a + sigma2_b) / K) / effect^2``,
     rounded up. "t" solves for the power of the noncentral t distribution with
-    ``n / cluster_size - 1`` degrees of freedom. "mcnemar" finds the first n at which the exact
-    test has the power if the models disagree on a share ``omega2 + effect^2`` of the items (at
-    least ``|effect|``). More answers per item reduce the noise only.
+    ``n / cluster_size - 1`` degrees of freedom. "mcnemar" finds the smallest n at which the exact
+    test has this power if the models disagree on a share ``omega2 + effect^2`` of the items (at
+    least ``|effect|``). More answers per item reduce only ``sigma2_a + sigma2_b``.
 
     When not to use it: after the comparison, with the observed difference as `effect`.
 
@@ -94,13 +95,15 @@ def required_items(
     1027
     """
     if effect == 0:
-        raise ValueError("effect is 0: no number of items shows that there is no difference.")
+        raise ValueError(
+            "effect is 0, but no number of items can prove that there is no difference."
+        )
     goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
     variance = _variance(test, omega2, noise, design_effect, cluster_size, goal, effect)
     if variance == 0 and test != "mcnemar":
         raise ValueError(
-            "omega2, sigma2_a and sigma2_b are 0: a difference that is the same on every item "
-            "needs no plan. Take omega2 of a pilot, compare_models(...).omega2, or a guess by "
+            "omega2, sigma2_a and sigma2_b are all 0, which means the same difference on every "
+            "item. Take omega2 from a pilot, compare_models(...).omega2, or a guess from "
             "skbench.stats.aggregation.difference_variance."
         )
     if test == "mcnemar":
@@ -111,27 +114,27 @@ def required_items(
         n = float(formulas.required_n(effect, variance, *goal))
     if not math.isfinite(n):
         raise ValueError(
-            f"effect={effect:g} is so small that the number of items that show it overflows. "
-            "Plan for the smallest difference worth finding."
+            f"effect={effect:g} is so small that the number of items overflows. "
+            "Pass the smallest difference that matters."
         )
-    # Rounding up 969.0000000001 would be the rounding of the computer.
+    # Do not round up 969.0000000001.
     return math.ceil(n * (1 - 1e-9))
 
 
 def _first_n(effect, disagreement, confidence_level, power):
-    """Items for McNemar's exact test; refuses numbers out of reach."""
+    """Items for McNemar's exact test; an error if they are too many."""
     n = formulas.exact_n_mcnemar(effect, disagreement, confidence_level, power)
     if math.isinf(n):
         raise ValueError(
-            f"effect={effect:g} would take more items than can be planned with. Plan for the "
-            "smallest difference worth finding."
+            f"effect={effect:g} needs too many items to compute. Pass the smallest difference that "
+            "matters."
         )
     return n
 
 
 def _disagreement(variance, effect):
     """Share of items on which two models disagree."""
-    return min(max(variance + effect**2, abs(effect)), 1.0)  # above 1 by rounding
+    return min(max(variance + effect**2, abs(effect)), 1.0)  # rounding may exceed 1
 
 
 @checked
@@ -148,7 +151,7 @@ def minimum_detectable_effect(
     confidence_level: Level = 0.95,
     power: OpenShare = 0.8,
 ) -> float:
-    """Smallest true difference of two models that a number of items shows.
+    """Smallest true difference between two models that a number of items can detect.
 
     Parameters
     ----------
@@ -164,20 +167,20 @@ def minimum_detectable_effect(
     Returns
     -------
     float
-        In the units of the score.
+        Minimum detectable effect, in the units of the score.
 
     Raises
     ------
     ValueError
-        As `required_items`; for fewer than two clusters, or fewer items than McNemar's test
-        needs (6 at level 0.95).
+        As in `required_items`; also for fewer than two clusters, or fewer items than McNemar's
+        test needs (6 at level 0.95).
 
     Notes
     -----
-    The inverse of `required_items`; "normal" is
+    This function is the inverse of `required_items`. "normal" is
     ``(z_{alpha/2} + z_{1-power}) sqrt((deff omega2 + (sigma2_a + sigma2_b) / K) / n)``.
 
-    When not to use it: as the smallest difference that can come out significant.
+    When not to use it: as the smallest observed difference that can be significant.
 
     Examples
     --------
@@ -192,8 +195,8 @@ def minimum_detectable_effect(
     if test == "t":
         if n_items < 2 * cluster_size:
             raise NothingDetectable(
-                f"{n_items} items in clusters of {cluster_size:g} are fewer than two clusters: no "
-                "t test has any power."
+                f"{n_items} items in clusters of {cluster_size:g} are fewer than two clusters, so "
+                "the t test has no power."
             )
         known = n_items, variance, confidence_level, cluster_size
         return _solved(lambda x: formulas.power_t(x, *known), power, 1e3 * normal)
@@ -205,27 +208,27 @@ def minimum_detectable_effect(
 
 
 def _solved(power_of, power, largest):
-    """Effect at which the power is reached."""
+    """Smallest effect with the required power."""
     least = 1e-9 * largest
     if power_of(largest) < power:
-        # Of an exact test it goes up and down.
+        # The power of an exact test is not monotone.
         steps = np.linspace(least, largest, _STEPS)
         step = next((k for k, x in enumerate(steps) if power_of(x) >= power), 0)
         if step == 0:
             raise NothingDetectable(
-                f"No difference is found with power {power:g}. Take more items."
+                f"No difference is detectable with power={power:g}. Use more items."
             )
         least, largest = steps[step - 1 : step + 1]
     return float(brentq(lambda x: power_of(x) - power, least, largest, xtol=1e-12))
 
 
 def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0):
-    """Variance that one item adds, of checked numbers."""
+    """Variance that one item adds to the difference, after checks."""
     confidence_level, power = goal
     if not 1 - confidence_level < power < 1:
         raise ValueError(
-            f"power must be below 1 and above {1 - confidence_level:.4g}, the chance of a false "
-            f"alarm, got {power!r}. Write 0.8 for 80%."
+            f"power must be below 1 and above {1 - confidence_level:.4g}, the probability of a "
+            f"false positive, got {power!r}. Write 0.8 for 80%."
         )
     variance = formulas.item_variance(omega2, *noise, design_effect)
     if test == "mcnemar":
@@ -234,15 +237,16 @@ def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0
 
 
 def _check_mcnemar(variance, effect, n_repeats, design_effect, cluster_size):
-    """Refuse what McNemar's test cannot be planned with."""
+    """Raise an error if McNemar's test does not apply."""
     if n_repeats > 1 or design_effect != 1 or cluster_size > 1:
         raise ValueError(
-            'test="mcnemar" is for single answers to independent items. Take test="t" with '
+            'test="mcnemar" is for single answers to independent items. Pass test="t" for '
             "repeats or clusters."
         )
     if variance + effect**2 > 1 or abs(effect) > 1:
         raise ValueError(
-            f"Right and wrong answers cannot differ by {effect:g} with omega2={variance:g}: they "
-            f"would disagree on {variance + effect**2:.3g} of all items. Take another test, or "
-            "scores from 0 to 1."
+            f"Scores of 0 and 1 cannot differ by effect={effect:g} with omega2={variance:g}, "
+            f"because the models would disagree on a share {variance + effect**2:.3g} of the "
+            "items. Pass "
+            'test="t", or smaller values.'
         )

@@ -21,18 +21,18 @@ METHOD = "unit level"
 
 
 class Posterior(NamedTuple):
-    """Draws of the scores of models in groups, and how much was asked of each."""
+    """Draws of the scores of models in groups, and the number of items that each answered."""
 
     draws: np.ndarray  # (n_draws, n_models, n_groups)
     models: pd.Index
-    groups: pd.Index | None  # labels; None for one group of everything
-    n_asked: np.ndarray  # (n_models, n_groups), items
-    n_both: np.ndarray  # (n_models, n_models, n_groups), items that both were asked
-    n_all: np.ndarray  # (n_groups,), items that there are
-    certain: np.ndarray  # (n_models,), -1 or 1 where all answers were wrong or right
+    groups: pd.Index | None  # labels; None for a single group
+    n_asked: np.ndarray  # (n_models, n_groups), items that a model answered
+    n_both: np.ndarray  # (n_models, n_models, n_groups), items that both answered
+    n_all: np.ndarray  # (n_groups,), items in the population
+    certain: np.ndarray  # (n_models,), -1 or 1 if all answers were incorrect or correct
 
     def of_models(self, positions):
-        """The same of some of the models, by their positions."""
+        """The `Posterior` of the models at these positions."""
         positions = list(positions)
         return self._replace(
             draws=self.draws[:, positions],
@@ -43,7 +43,7 @@ class Posterior(NamedTuple):
         )
 
     def averaged(self):
-        """The `Posterior` of the means over groups, which count equally."""
+        """The `Posterior` of the means over groups, with equal weights."""
         return self._replace(
             draws=self.draws.mean(axis=2, keepdims=True),
             groups=None,
@@ -79,7 +79,7 @@ def posterior_of(draws, rows, names, sizes):
 
 
 def _certain(score, model, n_models):
-    """Whether all answers of a model were right (1), wrong (-1), or neither (0)."""
+    """1 if all answers of a model were correct, -1 if all were incorrect, else 0."""
     n, right = np.bincount(model, minlength=n_models), np.bincount(model, score, n_models)
     several = (n > 0) & np.isin(score, (0, 1)).all()
     return np.select([several & (right == n), several & (right == 0)], [1, -1], 0)
@@ -88,9 +88,9 @@ def _certain(score, model, n_models):
 def posterior_with_bank(
     bank, items, names, *, topics=(), models=None, bounds=None, population=None
 ):
-    """The `Posterior` of the models of item rows, by a bank of earlier models.
+    """The `Posterior` of the models in a table of item scores, given a bank of earlier models.
 
-    `names` are the columns of model, topic, item and score, `models` those to take.
+    `names` are the columns of model, topic, item and score; `models` selects models.
     """
     rows = collected(opened(items))
     if models is not None:
@@ -100,7 +100,7 @@ def posterior_with_bank(
         rows = rows[rows[names[0]].isin(models)]
     columns = topics or names_of(names[1])
     if len(columns) > 1:
-        raise ValueError(f"With bank=... there is one column of topics, the bank's: got {columns}.")
+        raise ValueError(f"bank=... needs one column of topics, that of the bank, got {columns}.")
     names = (names[0], *(columns or [None]), *names[2:])
     of_bank = bank.model, bank.topic, bank.item, bank.score
     given = rows[[name for name in (*names, CHANCE) if name in rows]]
@@ -114,7 +114,7 @@ def posterior_with_bank(
 
 
 def _of_topics(bank, population):
-    """The population as a bank takes it: a number of all items needs no topics."""
+    """The population in the form that `ItemBank.sample` needs."""
     if not isinstance(population, numbers.Real):
         return population
     if list(bank.topics_) == ["all"]:
@@ -122,7 +122,7 @@ def _of_topics(bank, population):
     if population == len(bank.items_):
         return None
     raise ValueError(
-        f"population={population} is no number of items by topic, and the bank has "
+        f"population={population} is not a number for each topic, and the bank has "
         f"{len(bank.items_)} items in {len(bank.topics_)} topics. Pass a number for each topic."
     )
 
@@ -139,31 +139,31 @@ def _sizes(bank, population):
 
 
 def check_bank_settings(bank, topics, cluster, item, missing):
-    """Refuse or tell what has no meaning with a bank."""
+    """Raise an error or warn if a setting does not apply to a bank."""
     check_bank(bank)
     if topics and list(bank.topics_) == ["all"]:
-        raise ValueError(f"The bank has no topics: leave out {topics}, or name its column of them.")
+        raise ValueError(f"The bank has no topics. Omit {topics}, or fit it with topics.")
     if missing != "drop":
         raise ValueError(
-            f"missing={missing!r} has no meaning with bank=...: the items that a model was not "
-            "asked are estimated. Leave it out."
+            f"missing={missing!r} does not apply to bank=..., because missing answers "
+            "are estimated. Omit it."
         )
     if cluster not in (None, item):
         warn(
-            f"With earlier models, items count as independent given their easiness: the clusters "
-            f"of {plain(cluster)!r} are not used."
+            f"The clusters of {plain(cluster)!r} are ignored: an item bank treats items as "
+            "independent given their difficulty."
         )
 
 
 def scores_of(posterior, confidence_level):
-    """`Estimate` of the scores of the models, of a `Posterior` of one group."""
+    """`Estimate` of the scores of the models from a `Posterior` of one group."""
     draws, certain = posterior.draws[:, :, 0], posterior.certain
     low, high = posterior_interval(draws, confidence_level)
     return Estimate(
         value=draws.mean(axis=0),
         low=np.where(certain < 0, 0.0, low),
         high=np.where(certain > 0, 1.0, high),
-        standard_error=_spread(draws),
+        standard_error=_deviation(draws),
         confidence_level=confidence_level,
         labels=posterior.models,
         method=METHOD,
@@ -172,15 +172,15 @@ def scores_of(posterior, confidence_level):
 
 
 def compared_by_posterior(posterior, positions, confidence_level, adjust="bonferroni"):
-    """A `ModelComparison` of pairs of models, given by their positions."""
+    """A `ModelComparison` of the pairs of models at these positions."""
     a, b = np.array(positions).T
     labels = pair_labels(posterior, positions)
     several = adjust != "none" and len(labels) > 1
     draws = (posterior.draws[:, a] - posterior.draws[:, b]).reshape(len(posterior.draws), -1)
     n_comparisons = len(labels) if several else 1
     low, high = posterior_interval(draws, confidence_level, n_comparisons)
-    value, error = draws.mean(axis=0), _spread(draws)
-    own = _spread(posterior.draws) ** 2
+    value, error = draws.mean(axis=0), _deviation(draws)
+    own = _deviation(posterior.draws) ** 2
     variance_a, variance_b = own[a].ravel(), own[b].ravel()
     n_asked = np.minimum(posterior.n_asked[a], posterior.n_asked[b]).ravel()
     n_all = np.tile(posterior.n_all, len(positions))
@@ -209,19 +209,19 @@ def compared_by_posterior(posterior, positions, confidence_level, adjust="bonfer
         items_needed=partial(items_needed, value, error, n_asked, n_all, level),
         omega2=n_asked * error**2,
         noise=np.full(len(labels), np.nan),
-        remarks=(f"p-values and intervals hold for all {len(labels)} comparisons at once.",)
+        remarks=(f"p-values and intervals hold simultaneously for all {len(labels)} comparisons.",)
         if several
         else (),
     )
 
 
-def _spread(draws):
-    """Standard deviation of draws; 0 where what is known varies by rounding alone."""
+def _deviation(draws):
+    """Standard deviation of draws; 0 if they vary only by rounding."""
     return np.where(np.ptp(draws, axis=0) > ROUNDING, draws.std(axis=0), 0.0)
 
 
 def pair_labels(posterior, positions):
-    """Names of both models and the group, pair by pair."""
+    """Index of both models and the group, one entry per pair and group."""
     n_groups = len(posterior.n_all)
     a, b = np.repeat(np.array(positions), n_groups, axis=0).T
     levels, names = [posterior.models[a], posterior.models[b]], ["model_a", "model_b"]
@@ -232,10 +232,10 @@ def pair_labels(posterior, positions):
 
 
 def items_needed(difference, error, n, n_all, level, power=POWER):
-    """Items to ask of both models to show a true difference of this size; at most all there are.
+    """Items that both models must answer to detect a true difference of this size.
 
-    The variance of a difference on all items falls as ``1 / n - 1 / N``, and is 0 where all were
-    asked.
+    The variance of a difference on all items is proportional to ``1 / n - 1 / N``, so the number
+    is at most N.
     """
     reach = norm.isf((1 - level) / 2) + norm.ppf(power)
     with np.errstate(divide="ignore", invalid="ignore"):

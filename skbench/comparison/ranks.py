@@ -1,4 +1,4 @@
-"""Ranks that hold up: confidence sets, and groups of models that tie."""
+"""Confidence sets for ranks, and groups of models that are not significantly different."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from skbench.containers import Estimate
 from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import rank_sets
 
-MOST_GROUPS = 1_000  # of ties that get letters; hundreds of models on few items have 100,000
+MOST_GROUPS = 1_000  # groups that get letters; hundreds of models on few items have 100,000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankConfidenceSets(Printed):
-    """Ranks that each model may truly have.
+    """Confidence sets for the ranks of models.
 
     Attributes
     ----------
     estimate : ndarray of shape (n_models,)
-        Estimated performance of each model.
+        Estimated score of each model.
     low, high : ndarray of int of shape (n_models,)
         Best and worst rank in the confidence set of each model; 1 is the best.
     better : ndarray of bool of shape (n_models, n_models)
@@ -45,9 +45,9 @@ class RankConfidenceSets(Printed):
     labels : pandas.Index of length n_models
         Names of the models.
     confidence_level : float
-        Probability that the sets hold the true ranks.
+        Probability that the sets cover the true ranks.
     kind : {"simultaneous", "marginal"}
-        Whether this holds for all models together or for each.
+        Whether this probability holds for all models together or for each model.
     """
 
     estimate: np.ndarray
@@ -60,7 +60,7 @@ class RankConfidenceSets(Printed):
 
     @checked
     def best(self, tau: Count = 1) -> pd.Index:
-        """Models that may be among the `tau` best.
+        """Return the models that may be among the `tau` best.
 
         Parameters
         ----------
@@ -70,14 +70,14 @@ class RankConfidenceSets(Printed):
         Returns
         -------
         pandas.Index
-            Labels of the models whose best possible rank is at most `tau`. With simultaneous
-            sets it holds all of the `tau` truly best models with the confidence level, ties
-            included; with marginal sets, each of them.
+            Labels of the models with a best possible rank of at most `tau`. With simultaneous
+            sets, this set contains all of the `tau` truly best models, ties included, with the
+            confidence level. With marginal sets, this holds for each of them separately.
         """
         return self.labels[self.low <= tau]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per model: estimate, low, high, and whether it may be the best."""
+        """Return one row per model: estimate, low, high, and whether it may be the best."""
         columns = {
             "estimate": self.estimate,
             "low": self.low,
@@ -110,28 +110,30 @@ def rank_confidence_sets(
     n_draws: Count = 10_000,
     random_state: RandomState = None,
 ) -> RankConfidenceSets:
-    """Confidence sets for the ranks of models.
+    """Compute confidence sets for the ranks of models.
 
     Parameters
     ----------
     estimate : Estimate, Series or array-like of shape (n_models,)
-        Performances; high is good. An `Estimate` has its standard errors.
+        Scores of the models; high is good. An `Estimate` already has standard errors.
     standard_error : array-like of shape (n_models,), default=None
         Standard errors of independent estimates.
     covariance : array-like of shape (n_models, n_models), default=None
-        In place of `standard_error`, covariance of models that answered the same items.
+        Covariance matrix of the estimates, in place of `standard_error`, for models that answered
+        the same items.
     df : float or array-like of shape (n_models,) or (n_models, n_models), default=None
-        Degrees of freedom (items or clusters minus 1): of each model, giving pairs Welch's, or
-        of each difference. None takes standard errors as known.
+        Degrees of freedom (items or clusters minus 1) of each model, from which those of a pair
+        follow by Welch's formula; or of each difference. None treats standard errors as known.
     confidence_level : float, default=0.95
-        Probability that the sets hold the true ranks.
+        Probability that the sets cover the true ranks.
     kind : {"simultaneous", "marginal"}, default="simultaneous"
-        Whether all sets hold at once, or each separately (shorter sets).
+        Whether the confidence level holds for all models together, or for each model separately.
+        Marginal sets are smaller.
     method : {"bonferroni", "mogstad"}, default="bonferroni"
-        Critical values: t quantiles at Bonferroni's level, or simulated ones of the largest
-        difference under normal errors [1]_.
+        Critical values: t quantiles at the Bonferroni level, or simulated quantiles of the
+        largest standardized difference under normal errors [1]_.
     stepdown : bool, default=True
-        With "mogstad", whether to retest the pairs not yet significant.
+        With "mogstad", whether to test pairs again that are not yet significant.
     n_draws : int, default=10_000
         With "mogstad", number of draws.
     random_state : None, int, RandomState or Generator, default=None
@@ -144,8 +146,8 @@ def rank_confidence_sets(
     Raises
     ------
     ValueError
-        If both or none of `standard_error` and `covariance` are given, if a number is out of
-        range, if `df` comes with "mogstad", or if labels differ or are not unique.
+        If both or neither of `standard_error` and `covariance` are given, a number is out of
+        range, `df` is combined with "mogstad", or labels differ or are not unique.
 
     Warns
     -----
@@ -154,18 +156,19 @@ def rank_confidence_sets(
 
     Notes
     -----
-    A model's set runs from 1 plus the number of models significantly better than it to the
-    number of models minus those significantly worse [1]_. It holds all ranks that a model shares
-    in exact ties (test_sets_hold_all_ranks_of_exact_ties).
+    The lower end of a model's set is 1 plus the number of models significantly better than it.
+    The upper end is the number of models minus the number of significantly worse models [1]_.
+    If models are exactly tied, the set covers every rank that they share
+    (test_sets_hold_all_ranks_of_exact_ties).
 
-    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the t quantile at level ``1 - alpha / m``
-    for the ``m = M (M - 1) / 2`` pairs (``M - 1`` of each model for marginal sets), as
-    `leaderboard` does. With `df` it holds from 3 clusters on (benchmarks/rank_sets.py).
-    "mogstad" is the published procedure: with 5 equal models on 10 clusters it errs in about a
-    fifth of the cases at level 0.95.
+    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the t quantile at level ``1 - alpha / m``,
+    where ``m = M (M - 1) / 2`` is the number of pairs (for marginal sets, ``M - 1`` for each
+    model). `leaderboard` does the same. With `df`, coverage is nominal from 3 clusters on
+    (benchmarks/rank_sets.py). "mogstad" is the published procedure. It takes standard errors as
+    known: with 5 equal models on 10 clusters, it errs in about 20% of cases at level 0.95.
 
-    When not to use it: with the answers to single items, for which `leaderboard` estimates
-    covariance and degrees of freedom itself.
+    When not to use it: with per-item scores. `leaderboard` takes those, and estimates covariance
+    and degrees of freedom itself.
 
     References
     ----------
@@ -195,7 +198,9 @@ def rank_confidence_sets(
     together = kind == "simultaneous"
     if method == "mogstad":
         if df is not None:
-            raise ValueError('method="mogstad" takes errors as known; df needs "bonferroni".')
+            raise ValueError(
+                'df= needs method="bonferroni": "mogstad" takes standard errors as known.'
+            )
         noise = as_generator(random_state).standard_normal((n_draws, len(x))) @ root.T
         found = rank_sets.dominance(
             x, difference_error, noise, confidence_level, together, stepdown
@@ -215,9 +220,9 @@ def rank_confidence_sets(
 
 
 def sets_of_verdicts(estimate, better, place=None):
-    """`RankConfidenceSets` of an `Estimate`, from simultaneous verdicts on all pairs.
+    """`RankConfidenceSets` from simultaneous verdicts on all pairs of an `Estimate`.
 
-    `place` takes the place of the estimate where it may be infinite.
+    `place` replaces the estimates if some may be infinite.
     """
     return RankConfidenceSets(
         estimate=estimate.value if place is None else place,
@@ -231,19 +236,19 @@ def sets_of_verdicts(estimate, better, place=None):
 
 
 def letters_of(sets):
-    """The letters of each model, as lists; none where there are more groups than help anybody."""
+    """The letters of each model, as lists; empty if there are more than `MOST_GROUPS` groups."""
     groups = _groups(sets, MOST_GROUPS)
     letters = np.array(_letters(len(groups)), dtype=object)
     return [list(letters[row]) if len(groups) <= MOST_GROUPS else [] for row in groups.T]
 
 
 def tied(sets):
-    """The letters of each model as one text."""
+    """The letters of each model, as one string."""
     return ["".join(letters) for letters in letters_of(sets)]
 
 
 def _pair_df(df, variance, labels):
-    """Degrees of freedom of every difference."""
+    """Degrees of freedom of all differences."""
     n_models = len(labels)
     if df is None:
         return np.full((n_models, n_models), np.inf)
@@ -254,8 +259,8 @@ def _pair_df(df, variance, labels):
         raise ValueError(f"df must be at least 1, got {np.min(freedom):g}.")
     if freedom.min() < FEW_CLUSTERS - 1 and n_models > 1:
         warn(
-            f"df is as low as {freedom.min():g}, fewer than {FEW_CLUSTERS} clusters: rank sets are "
-            "wide, and rough where scores are skewed."
+            f"df is as low as {freedom.min():g}, which means fewer than {FEW_CLUSTERS} clusters. "
+            "Rank sets are wide, and inaccurate if scores are skewed."
         )
     if freedom.ndim != 1:
         return np.broadcast_to(freedom, (n_models, n_models))
@@ -264,7 +269,7 @@ def _pair_df(df, variance, labels):
 
 
 def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
-    """Groups of models that no test tells apart, as letters (compact letter display).
+    """Find groups of models that are not significantly different (compact letter display).
 
     Parameters
     ----------
@@ -274,19 +279,19 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame of bool of shape (n_models, n_groups)
-        Members of the groups "a", "b", ...; "a" has the model with the highest estimate.
+        Members of the groups "a", "b", ...; "a" contains the model with the highest estimate.
 
     Raises
     ------
     ValueError
-        If `sets` are marginal: they test each pair twice and may disagree.
+        If `sets` are marginal, because these test each pair twice and may disagree.
 
     Notes
     -----
-    The groups are the maximal sets in which no two models differ significantly; they may
-    overlap. ``groups.dot(groups.columns)`` is the string of letters of each model.
+    The groups are the maximal sets in which no two models differ significantly. They may
+    overlap. ``groups.dot(groups.columns)`` joins the letters of each model.
 
-    When not to use it: as proof of equality. Few items separate few models.
+    When not to use it: as proof of equality. With few items, few differences are significant.
 
     Examples
     --------
@@ -297,7 +302,7 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
     """
     if sets.kind != "simultaneous":
         raise ValueError(
-            f"Groups need simultaneous rank confidence sets, got {sets.kind} ones. "
+            f"Groups need simultaneous rank confidence sets, but these are {sets.kind}. "
             'Use kind="simultaneous".'
         )
     groups = _groups(sets)
@@ -305,7 +310,7 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
 
 
 def _groups(sets, most=np.inf):
-    """Members of the groups, its rows; one more than `most` where there are more."""
+    """Members of the groups, one row each; `most` + 1 rows if there are more."""
     order = np.argsort(-sets.estimate, kind="stable")
     different = (sets.better | sets.better.T)[np.ix_(order, order)]
     cliques = rank_sets.maximal_cliques(~different, most)
@@ -315,31 +320,31 @@ def _groups(sets, most=np.inf):
 
 
 def _errors(standard_error, covariance, labels):
-    """A root of the covariance matrix, and the standard errors of all differences."""
+    """A square root of the covariance matrix, and the standard errors of all differences."""
     if (standard_error is None) == (covariance is None):
         raise ValueError(
-            "Pass either standard_error (independent estimates) or covariance (models that "
-            "share items), not both and not neither."
+            "Pass exactly one of standard_error= (independent estimates) and covariance= (models "
+            "that share items)."
         )
     if covariance is None:
         error = check_column("standard_error", standard_error, labels, minimum=0)
         _warn_of_zeros(error, labels)
-        apart = np.hypot(error[:, None], error)
-        np.fill_diagonal(apart, 0)
-        return np.diag(error), apart
+        pair_error = np.hypot(error[:, None], error)
+        np.fill_diagonal(pair_error, 0)
+        return np.diag(error), pair_error
     covariance = _checked_covariance(covariance, labels)
     variance = np.diag(covariance)
     _warn_of_zeros(variance, labels)
     sums = variance[:, None] + variance
     squares = sums - 2 * covariance
-    # Models with the same answers differ by rounding alone.
-    apart = np.sqrt(np.where(squares > 1e-12 * sums, squares, 0.0))
+    # Differences of models with the same answers are rounding errors.
+    pair_error = np.sqrt(np.where(squares > 1e-12 * sums, squares, 0.0))
     values, vectors = np.linalg.eigh(covariance)
-    return vectors * np.sqrt(np.maximum(values, 0)), apart
+    return vectors * np.sqrt(np.maximum(values, 0)), pair_error
 
 
 def _checked_covariance(covariance, labels):
-    """A covariance matrix of the models, or an error."""
+    """The covariance matrix as an array, or an error."""
     if isinstance(covariance, pd.DataFrame) and not covariance.index.equals(covariance.columns):
         raise ValueError("covariance must have the same labels on its rows and columns.")
     matrix = floats("covariance", covariance)
@@ -355,20 +360,18 @@ def _checked_covariance(covariance, labels):
     if lowest < -1e-9 * size * len(labels):
         raise ValueError(
             f"covariance must have no negative eigenvalue, but has {lowest:g}: "
-            "no errors can have these covariances."
+            "this is not a covariance matrix."
         )
     return matrix
 
 
 def _warn_of_zeros(error, labels):
-    """Warn of standard errors of 0."""
     zero = np.flatnonzero(error == 0)
     if zero.size and len(labels) > 1:
         warn(
-            f"{zero.size} of {len(labels)} models show no spread, such as {labels[zero[0]]!r}: "
-            "their standard errors are unknown, and with 0 for them the ranks look more certain "
-            "than they are. A smoothed variance, p (1 - p) / n with p = (k + 1) / (n + 2), is "
-            "above 0 at every score."
+            f"{zero.size} of {len(labels)} models have a standard error of 0, such as "
+            f"{labels[zero[0]]!r}, so their ranks look more certain than they are. Use a smoothed "
+            "variance, p (1 - p) / n with p = (k + 1) / (n + 2), which is above 0 at every score."
         )
 
 

@@ -1,4 +1,4 @@
-"""`tradeoff`: which models are worth their cost."""
+"""Scores and costs of models: which models may be on the frontier."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from skbench.items.tables import score_table
 from skbench.stats.ranking import frontier
 from skbench.stats.ranking.multiplicity import bonferroni_level
 
-_MOST_WARNINGS = 5  # models that a sentence each is about
+_MOST_NAMED = 5  # models in sentences
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tradeoff(Printed):
-    """Scores and costs of models, and who surely is not worth its cost.
+    """Scores and costs of models, and which models are significantly dominated.
 
     Attributes
     ----------
     score, cost : Estimate
-        Mean score and mean cost per item, the best score first. The two intervals of a model hold
-        together with probability `confidence_level`, those of several models need not.
+        Mean score and mean cost per item, the best score first. The two intervals of one model are
+        simultaneous at `confidence_level`; those of several models are not.
     dominates : ndarray of bool of shape (n_models, n_models)
-        Entry (j, k): model `j` has the better score and the lower cost than model `k`, or the same
-        where both costs are known exactly. All entries that are True are right together with
-        probability `confidence_level`.
+        Entry (j, k): model `j` has a significantly better score and a significantly lower cost
+        than model `k`, or the same cost if both are known exactly. All True entries are correct
+        together with probability `confidence_level`.
     confidence_level : float
-        Level of both statements.
+        Confidence level of both statements.
     greater_is_better : bool
         Whether high scores are good.
     score_name, cost_name : str
-        Columns of the table.
+        Columns of score and cost.
     remarks : tuple of str
         Further remarks, in sentences.
     """
@@ -55,11 +55,11 @@ class Tradeoff(Printed):
     remarks: tuple
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per model, the best score first.
+        """Return one row per model, the best score first.
 
-        Columns are score and cost with their intervals; `dominated`, where that is sure, and
-        `dominated_by`, the cheapest of those with the better score; `may_be_on_frontier`, the
-        others; and `on_observed_frontier`, by the estimates alone.
+        Columns are score and cost with their intervals; `dominated` (significantly) and
+        `dominated_by`, the cheapest dominating model; `may_be_on_frontier`, for models that are
+        not dominated; and `on_observed_frontier`, by the estimates without their uncertainty.
         """
         columns = {}
         for name, e in (("score", self.score), ("cost", self.cost)):
@@ -79,32 +79,34 @@ class Tradeoff(Printed):
         return pd.DataFrame(columns, index=self.score.labels)
 
     def sentences(self) -> list[str]:
-        """Who may be on the frontier, and who is dominated by whom."""
+        """Return in words which models may be on the frontier, and which are dominated."""
         table = self.to_frame()
         may = [str(plain(name)) for name in table.index[table["may_be_on_frontier"]]]
         level = f"{100 * self.confidence_level:g}%"
         dominated = table[table["dominated"]]
         if len(table) == 1:
-            return [f"{may[0]} is the only model: nothing can dominate it."]
-        told = [
+            return [f"{may[0]} is the only model, so no model dominates it."]
+        sentences = [
             f"{len(may)} of {len(table)} models may be on the frontier of {self.score_name} and "
-            f"{self.cost_name}: {listed(may, most=_MOST_WARNINGS)}."
+            f"{self.cost_name}: {listed(may, most=_MOST_NAMED)}."
         ]
         if dominated.empty:
-            told.append(f"No model is surely dominated ({level}, all models at once).")
+            sentences.append(
+                f"No model is significantly dominated (simultaneous confidence level {level})."
+            )
         form, names = score_form(self.score.value), (self.score_name, self.cost_name)
         units = ["" if name in ("score", "cost") else f"{name}: " for name in names]
-        for name, row in dominated.head(_MOST_WARNINGS).iterrows():
+        for name, row in dominated.head(_MOST_NAMED).iterrows():
             other = table.loc[[row["dominated_by"]]].iloc[0]
             its, mine = (number(x["score"], form) for x in (other, row))
-            told.append(
+            sentences.append(
                 f"{plain(name)} is dominated by {plain(row['dominated_by'])}, which has a better "
                 f"score ({units[0]}{its} against {mine}) and "
                 f"{_costs_in_words(other['cost'], row['cost'], units[1])}."
             )
-        if len(dominated) > _MOST_WARNINGS:
-            told.append(f"{len(dominated) - _MOST_WARNINGS} more models are dominated.")
-        return told
+        if len(dominated) > _MOST_NAMED:
+            sentences.append(f"{len(dominated) - _MOST_NAMED} more models are dominated.")
+        return sentences
 
     def __len__(self):
         return len(self.score)
@@ -129,34 +131,35 @@ def tradeoff(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: OpenBounds | None = None,
 ) -> Tradeoff:
-    """Scores and costs of models, and which of them others surely beat in both.
+    """Find the models that others dominate in score and cost, with error control.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals reads.
+        Per-item scores and costs, one row per model and item, in any dataframe that narwhals
+        reads.
     score, cost : str
-        Names of the columns. Costs are those of the answer of the row, in any one unit (tokens,
-        seconds, dollars), and not negative. A row without a cost counts in the score alone.
+        Names of the columns. A cost belongs to the answer in its row, in any unit (tokens,
+        seconds, dollars), and must not be negative. A row without a cost counts only in the score.
     model, item : str
         Names of the columns.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
-        are unique.
+        Columns of the topic, which may be absent. Item ids need to be unique only within a
+        topic; with None they must be unique in the whole table.
     cluster : str, default=None
-        Column of clusters of dependent items; the item column itself where items were answered
+        Column of clusters of dependent items. Pass the item column if models answered items
         several times.
     topics : str or list of str, default=None
-        Columns of the topics, whose means count equally, in scores and in costs. None counts items
-        equally.
+        Columns of topics. Scores and costs are then means of the topic means, with equal weights.
+        None weights items equally.
     greater_is_better : bool, default=True
         Whether high scores are good.
     confidence_level : float, default=0.95
-        Level of score and cost of a model together, and of all verdicts together.
+        Confidence level of score and cost of one model together, and of all verdicts together.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        Items that a model did not answer, as in `leaderboard`.
+        How to treat items that a model did not answer, as in `leaderboard`.
     bounds : tuple of two floats, default=None
-        Least and largest score, as in `leaderboard`.
+        Smallest and largest possible score, as in `leaderboard`.
 
     Returns
     -------
@@ -165,47 +168,49 @@ def tradeoff(
     Raises
     ------
     ValueError
-        If score and cost are one column, a cost is negative or no number, all are 0, or no row has
-        one; and as in `leaderboard`.
+        If score and cost are the same column, a cost is negative or not a number, all costs are 0,
+        or there are none; and as in `leaderboard`.
 
     Warns
     -----
     UserWarning
-        If rows or models have no cost, some of a model's costs are 0, or one model has the same
-        cost on all items and another has not; and as in `leaderboard`.
+        If rows or models have no cost, only some costs of a model are 0, or only some models have
+        the same cost on all items; and as in `leaderboard`.
 
     Notes
     -----
-    Model b dominates model a if it has the better score and the lower mean cost; where both costs
-    are known exactly (list prices), the same cost will do: better in one and not worse in the other
-    is the usual definition of a frontier, and estimates cannot show that two costs are equal. Both
-    are tested on the differences of paired items, each at the Bonferroni level of all
-    ``M (M - 1) / 2`` pairs: scores as in `leaderboard`, costs as below. An intersection-union test
-    needs no correction for two quantities. Verdicts are all right together with probability
-    `confidence_level`. Of six simulated models on 100 items, one on the true frontier is called
-    dominated in .00 to .02 of simulations, by paired t intervals in up to .08; .36 to .39 of
-    dominated models are found, by marginal intervals that hold together .03 to .07
-    (benchmarks/tradeoff.py).
+    Model b dominates model a if b has the better score and the lower mean cost. If both costs are
+    known exactly (list prices), the same cost is enough. The usual definition, better in one and
+    not worse in the other, cannot be tested, because estimates cannot show that two costs are
+    equal.
 
-    The mean is what one pays, also where few items make up most of it, and t intervals of such
-    means miss on one side. Intervals of costs take the skewness off and allow for one more cost
-    like the largest (`skbench.stats.frontier.skewed_ends`). For lognormal costs that holds the
-    level up to a standard deviation of 1 of the logarithms (the costliest of 50 items at some 10
-    times the median); at 1.5 (30 times) two models are misjudged in up to .07 of samples.
+    Scores and costs are tested by paired differences, each at the Bonferroni level of all
+    ``M (M - 1) / 2`` pairs. Both tests must be significant (an intersection-union test), which
+    needs no adjustment for two quantities. All verdicts are correct together with probability
+    `confidence_level`. In simulations with six models on 100 items, a model on the true frontier
+    was called dominated with probability 0.00 to 0.02, but up to 0.08 with paired t intervals.
+    The procedure found 0.36 to 0.39 of the dominated models; separate simultaneous intervals
+    found 0.03 to 0.07 (benchmarks/tradeoff.py).
 
-    It does not hold where dear items are rare, whatever the standard deviation: a sample without
-    one looks cheap. Against a model whose costs hardly vary, a better one of the same mean cost
-    dominates falsely about as often as a sample has no dear item, ``(1 - p)^n``: with costs of 5
-    or 10 in place of 1 in .07 of samples of 50 at ``p = .05``, in .34 to .36 at ``p = .02``, and in
-    .005 of samples of 100 at ``p = .05`` (benchmarks/tradeoff.py). Each cost interval, at its level
-    of .975, covers .93 to .95 with 6 to 10 items or 5 clusters of lognormal costs.
+    The mean is what one pays even if few items make up most of it. Such costs are skewed, so
+    their t intervals err on one side. Cost intervals therefore correct for skewness and add one
+    more cost as large as the largest (`skbench.stats.frontier.skewed_ends`). For lognormal costs
+    this keeps the level up to a standard deviation of 1 of the logarithms (the largest of 50 costs
+    is about 10 times the median). At 1.5 (30 times), two models are misjudged in up to 0.07 of
+    samples. At level 0.975, a cost interval covers 0.93 to 0.95 with 6 to 10 items or 5 clusters.
 
-    A model whose cost is the same on all of its items has a list price, taken as known exactly;
-    models of one price are told apart by the score alone. Costs of answers that are alike by chance
-    look the same, so a warning says so where costs of other models vary.
+    The level does not hold if expensive items are rare, because a sample without one looks cheap.
+    A better model with the same mean but constant costs then dominates falsely about as often as a
+    sample has no expensive item, ``(1 - p)^n``. If a share p of the costs is 5 or 10 instead of 1,
+    this is 0.07 with 50 items and ``p = 0.05``, 0.34 to 0.36 with 50 items and ``p = 0.02``, and
+    0.005 with 100 items and ``p = 0.05`` (benchmarks/tradeoff.py).
 
-    When not to use it: for costs per run rather than per item (a fixed fee); where costs are
-    missing because answers failed or ran out of time.
+    A model with the same cost on all items has a list price, which is taken as known exactly.
+    Models with equal prices are distinguished by their scores. Costs may also be equal by chance,
+    so a warning is issued if costs of other models vary.
+
+    When not to use it: for costs per run instead of per item (a fixed fee); if costs are missing
+    because answers failed or timed out.
 
     Examples
     --------
@@ -221,7 +226,7 @@ def tradeoff(
     model-0   0.43   1.0         None
     """
     if score == cost:
-        raise ValueError(f"score and cost are both {score!r}. Name a column for each.")
+        raise ValueError(f"score and cost are both {score!r}. Pass two different columns.")
     names = {"model": model, "item": item, "cluster": cluster, "topic": topic}
     by = names_of(topics)
     table = score_table(items, **names, score=score, by=by, bounds=bounds)
@@ -231,12 +236,12 @@ def tradeoff(
 
 
 def both_level(confidence_level):
-    """The level at which the intervals of score and cost hold together."""
+    """The level of each interval if those of score and cost are to be simultaneous."""
     return (1 + confidence_level) / 2
 
 
 def tradeoff_of(board, costs, names, confidence_level, greater_is_better=True):
-    """`tradeoff` of a `Leaderboard` and `Costs`, both at the level of `both_level`."""
+    """Return the `Tradeoff` of a `Leaderboard` and `Costs`, both at the level of `both_level`."""
     order = np.arange(len(board)) if greater_is_better else np.arange(len(board))[::-1]
     labels = board.estimate.labels[order]
     at = costs.estimate.labels.get_indexer(labels)
@@ -265,7 +270,7 @@ def tradeoff_of(board, costs, names, confidence_level, greater_is_better=True):
 
 
 def _better(board, labels, confidence_level, greater_is_better):
-    """Whether the row's model surely has the better score than the column's."""
+    """Whether the row's model has a significantly better score than the column's."""
     found = np.zeros((len(labels),) * 2, dtype=bool)
     if board.comparison is None:
         return found
@@ -280,7 +285,7 @@ def _better(board, labels, confidence_level, greater_is_better):
 
 
 def _at(estimate, positions, labels):
-    """The estimates at these positions; nan at negative ones."""
+    """The estimates at these positions; nan at negative positions."""
     columns = {
         name: np.where(positions < 0, np.nan, getattr(estimate, name)[positions])
         for name in ("value", "low", "high", "standard_error")
@@ -289,21 +294,21 @@ def _at(estimate, positions, labels):
 
 
 def _remarks(labels, unknown, fixed, cost):
-    """Models whose cost is unknown, or a list price."""
+    """Remarks on models with unknown or constant costs."""
     if len(unknown):
-        yield f"Nothing is known of the {cost} of {listed(unknown, most=_MOST_WARNINGS)}."
+        yield f"The {cost} of {listed(unknown, most=_MOST_NAMED)} is unknown."
     if len(fixed):
-        names = "all models" if len(fixed) == len(labels) else listed(fixed, most=_MOST_WARNINGS)
+        names = "all models" if len(fixed) == len(labels) else listed(fixed, most=_MOST_NAMED)
         yield f"The {cost} of {names} is the same on all items and is taken as known exactly."
 
 
 def cost_in_words(value):
-    """A cost to three figures."""
+    """A cost with three digits."""
     return number(value, ",.0f" if value >= 1000 else ".3g")
 
 
 def _costs_in_words(low, high, unit):
-    """A cost that is lower than another, or the same, with as many figures as tell them apart."""
+    """A lower or equal cost in words, with enough digits to distinguish the two."""
     if low == high:
         return f"the same cost ({unit}{cost_in_words(low)})"
     ends = [cost_in_words(low), cost_in_words(high)]

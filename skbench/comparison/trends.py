@@ -1,4 +1,4 @@
-"""How scores change over the versions of a model: slope, change, and the same by topic."""
+"""Trend of scores over the versions of a model: slope and change, overall and by topic."""
 
 from __future__ import annotations
 
@@ -48,35 +48,36 @@ def trend(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: OpenBounds | None = None,
 ) -> Trend:
-    """Slope of the score over versions of a model, paired on the items they share.
+    """Estimate the slope of the score over versions of a model, from the items they share.
 
     Parameters
     ----------
     items : dataframe
-        One row per answer of a version to an item, in any dataframe that narwhals reads.
+        Per-item scores, one row per version and item, in any dataframe that narwhals reads.
     order : str or list of str, default="version"
-        Column of numbers or dates (ISO dates may be text), one for each version; or the versions
-        in order, which are then one step apart. Where there is no column "version", dates or
-        numbers in names that are otherwise the same: ada-2024-05, ada-v2.
+        Column of numbers or dates (ISO dates may be text), one for each version; or the list of
+        versions in order, one step apart. If there is no column "version", dates or numbers are
+        taken from names that are otherwise the same, such as ada-2024-05 or ada-v2.
     model : str, default="model"
-        Column that names the versions. Where it names one model only, or is absent, the column
-        of `order` names them.
+        Column with the names of the versions. If it has only one value or is absent, the column
+        `order` names the versions.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent; item ids are unique within a topic. None: ids
-        are unique.
+        Columns of the topic, which may be absent. Item ids need to be unique only within a
+        topic; with None they must be unique in the whole table.
     item, score : str
         Names of the columns. High scores are good.
     cluster : str, default=None
-        Column of clusters of dependent items; the item column itself where items were answered
+        Column of clusters of dependent items. Pass the item column if versions answered items
         several times.
     by : str or list of str, default=None
-        Columns of groups, such as the topic: one slope for each, too.
+        Columns of groups, such as the topic, for an additional slope in each group.
     confidence_level : float, default=0.95
-        Level of the intervals, and 1 less the false discovery rate of the topics.
+        Confidence level of the intervals. The false discovery rate of the topics is 1 minus it.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        Items that a version did not answer: not asked, wrong (a score of 0), or an error.
+        How to treat items that a version did not answer: skip them, score them 0, or raise an
+        error.
     bounds : tuple of two floats, default=None
-        Least and largest score, as in `compare_models`.
+        Smallest and largest possible score, as in `compare_models`.
 
     Returns
     -------
@@ -85,43 +86,43 @@ def trend(
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, an order that cannot be told (text, one value for
-        all, several for one version), repeated answers without `cluster`, and versions that share
-        no items with the others, directly or through versions between.
+        If columns, labels or scores are missing, the order is unclear (text, one value for all
+        versions, several values for one version), answers are repeated without `cluster`, or a
+        version shares no items with the others, directly or through other versions.
 
     Warns
     -----
     UserWarning
-        If versions did not answer the same items, differ by skewed amounts, or have all items in
-        one cluster.
+        If versions answered different items, differ by skewed amounts, or have all items in one
+        cluster.
 
     See Also
     --------
     compare_models : Two versions, or all pairs.
-    TrendDisplay : The picture.
+    TrendDisplay : Plot of a trend.
 
     Notes
     -----
-    The slope is the least-squares line through the scores of the versions, ``sum_v c_v theta_v``
-    with ``c_v = (x_v - x) / sum_v (x_v - x)^2``. Its error is that of the mean over the items of
-    ``sum_v c_v score_iv``, each item's own slope: cluster-robust CR2 with Bell-McCaffrey degrees
-    of freedom [1]_. Versions are fixed, not a sample; only items are. So a slope above 0 says that
-    later versions score higher on items like these, not that the next one will. One test of all
-    versions finds slow changes that no pair shows.
+    The slope is that of the least-squares line through the version scores, ``sum_v c_v theta_v``
+    with ``c_v = (x_v - mean(x)) / sum_v (x_v - mean(x))^2``. Its standard error is that of a mean
+    over items of the item slopes ``sum_v c_v score_iv``: cluster-robust CR2 with Bell-McCaffrey
+    degrees of freedom [1]_. Only items are a sample; versions are fixed. So a positive slope
+    means that later versions score higher on such items, not that the next version will. One
+    test of all versions can detect a slow change that no pair of versions shows.
 
-    Every item counts equally, in whichever topic. Where versions did not answer the same items,
-    scores are least squares of ``score = version + item``
-    (`skbench.stats.shared_items.shared_item_scores`). Bounded scores allow for one worst case
-    more at each end (`skbench.stats.worst_case`), and right and wrong answers to independent items
-    have McNemar's exact test of the change, as in `compare_models`.
+    Items have equal weights across topics. If versions answered different items, scores are least
+    squares of ``score = version + item`` (`skbench.stats.shared_items.shared_item_scores`). For
+    bounded scores, each interval end is computed after adding one worst-case item
+    (`skbench.stats.worst_case`). For scores of 0 and 1 on independent items, the change has
+    McNemar's exact test, as in `compare_models`.
 
-    Intervals of the scores hold for all versions at once, by the largest of correlated t
-    statistics, or by Bonferroni where there are few clusters. Those of right and wrong answers to
-    independent items are Clopper and Pearson's at that level: Wilson's are too short near 0 and 1.
+    Intervals of the version scores are simultaneous, by the largest of correlated t statistics,
+    or by Bonferroni with few clusters. For scores of 0 and 1 on independent items, they are
+    Clopper-Pearson intervals at that level, because Wilson intervals are too short near 0 and 1.
 
-    When not to use it: for versions whose scores mean different things (another judge, other
-    prompts of the grader); to find the version at which something broke, for which compare
-    neighbors; to extrapolate.
+    When not to use it: for versions with scores that are not comparable (another judge, another
+    grading prompt); to find the version that caused a loss (compare adjacent versions); to
+    extrapolate.
 
     References
     ----------
@@ -151,11 +152,11 @@ def trend(
     table = score_table(versions.items, by=[], **names).with_missing(missing)
     table, place = _in_order(table, versions)
     fields, fit = _fields(table.scores, table.clusters, place, *_about(table))
-    _refuse_strangers(table, fit)
+    _refuse_unlinked(table, fit)
     topics, level = None, np.nan
     if by:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as for the whole table
+            warnings.simplefilter("ignore")  # already raised for the whole table
             parts = score_table(versions.items, by=by, **names).with_missing(missing)
         topics, level = _of_topics(*_in_order(parts, versions, table.models), confidence_level)
         _warn_of_unknown(topics)
@@ -183,7 +184,7 @@ def trend(
 
 
 def _about(table):
-    """What computing may lose, and whether McNemar's test applies where nothing is missing."""
+    """The rounding error, and whether McNemar's test applies if no answer is missing."""
     return table.rounding, table.is_binary and not table.is_clustered
 
 
@@ -192,19 +193,19 @@ def _in_order(table, versions, models=None):
     place = versions.place.to_numpy()[versions.value.index.get_indexer(table.models)]
     if models is not None:
         positions = table.models.get_indexer(models)
-    else:  # names do not count: of versions at one place the better comes last
+    else:  # independent of names: of versions at the same place, the better comes last
         positions = np.lexsort((np.round(np.nanmean(table.scores, axis=0), 12), place))
     return table.of_models(positions), place[positions]
 
 
 def _fields(scores, clusters, place, rounding, is_binary):
-    """Slope and change with what their errors rest on, and the fit of the scores."""
+    """Slope and change with the inputs of their errors, and the fit of the scores."""
     clusters = np.unique(clusters, return_inverse=True)[1]
     least = np.nanmin(scores)
     fit = shared_item_scores(scores - least, clusters)
     contrasts = trend_contrasts(place)
     errors, skewness = contrast_errors(scores - least, clusters, fit, contrasts)
-    # Sums of so many scores differ by rounding alone.
+    # Rounding error of the sums.
     rounding = rounding * np.abs(contrasts).sum(axis=1)
     value = np.where(np.abs(errors.difference) <= rounding, 0.0, errors.difference)
     used = clusters[fit.used]
@@ -224,24 +225,24 @@ def _fields(scores, clusters, place, rounding, is_binary):
         "only_a": np.array([0, wins[0]]),
         "only_b": np.array([0, wins[1]]),
         "left": np.ones(2),
-        "alike": np.isfinite(errors.df) & ~(errors.variance > rounding**2),
+        "constant": np.isfinite(errors.df) & ~(errors.variance > rounding**2),
         "contrasts": contrasts,
     }
     return fields, fit._replace(mean=fit.mean + least)
 
 
 def _exact(scores, change):
-    """Whether a first and a last version answered everything, and wins and losses of the last."""
+    """Whether first and last version answered everything, and wins and losses of the last."""
     first, last = scores[:, change.argmin()], scores[:, change.argmax()]
     exact = np.count_nonzero(change) == 2 and bool(np.isfinite(first + last).all())
     return exact, (np.sum(last > first), np.sum(first > last))
 
 
 def _inference(table, fields, level):
-    """Ends and p-values, as of the differences of two models."""
+    """Interval ends and p-values, as for differences of two models."""
     variance = fields["variance"]
     if table.bounds is None:
-        variance = np.where(fields["alike"], np.nan, variance)
+        variance = np.where(fields["constant"], np.nan, variance)
     contrasts = fields["contrasts"]
     width = reach(contrasts, table.range_of_differences)
     low, high, p_value = intervals(fields | {"variance": variance}, level, width)
@@ -260,7 +261,7 @@ def _estimated(table, fields, confidence_level):
         value=fields["difference"],
         low=low,
         high=high,
-        standard_error=np.sqrt(np.where(fields["alike"], np.nan, fields["variance"])),
+        standard_error=np.sqrt(np.where(fields["constant"], np.nan, fields["variance"])),
         confidence_level=confidence_level,
         labels=_ROWS,
         method=f"slope of the mean of the items over {len(table.models)} versions ({kind}{gaps})",
@@ -270,7 +271,7 @@ def _estimated(table, fields, confidence_level):
 
 
 def _of_topics(table, place, confidence_level):
-    """A row per topic, with Benjamini-Hochberg's p-values, and the level of the intervals."""
+    """One row per topic with Benjamini-Hochberg p-values, and the level of the intervals."""
     group_of_item = table.cluster_groups[table.clusters]
     mine = [np.flatnonzero(group_of_item == g) for g in range(table.n_groups)]
     about = _about(table)
@@ -284,7 +285,7 @@ def _of_topics(table, place, confidence_level):
     def column(name):
         return np.array([np.nan if fields is None else fields[name][0] for fields, _ in rows])
 
-    known = column("alike") == 0
+    known = column("constant") == 0
     topics = pd.DataFrame(
         {
             "slope": column("difference"),
@@ -304,7 +305,7 @@ def _of_topics(table, place, confidence_level):
 
 
 def _one_topic(scores, clusters, place, about):
-    """The fields of a topic, None where its versions are not linked, and how many have answers."""
+    """The fields of a topic (None if its versions are not linked), and its number of versions."""
     present = np.isfinite(scores).any(axis=0)
     if np.unique(place[present]).size < 2:
         return None, int(present.sum())
@@ -313,7 +314,7 @@ def _one_topic(scores, clusters, place, about):
 
 
 def _slope(table, fields, level):
-    """Ends and p-value of the slope of a topic, nan where there is none."""
+    """Interval ends and p-value of the slope of a topic, or nan."""
     if fields is None:
         return np.nan, np.nan, np.nan
     fields = fields | {"exact": fields["exact"][[0, 0]]}  # the change does not matter
@@ -321,55 +322,57 @@ def _slope(table, fields, level):
 
 
 def _scores(table, fit, confidence_level):
-    """Scores of the versions with intervals that hold for all of them."""
+    """Scores of the versions with simultaneous intervals."""
     variance = np.where(fit.variance <= table.rounding**2, 0.0, fit.variance)
     correlation = covariance_of_scores([fit], np.ones(len(fit.mean)))
     level = multiplicity.simultaneous_level(correlation, fit.df.min(), confidence_level)
     columns = (x[:, None] for x in (fit.mean, variance, fit.df))
-    found = scores_of_models(table, *columns, level, exact=True)  # near 1 all would miss at once
+    found = scores_of_models(
+        table, *columns, level, exact=True
+    )  # Wilson intervals near 1 would all miss
     method = f"{found.method}, all versions at once"
     return replace(found, method=method, confidence_level=confidence_level)
 
 
-def _refuse_strangers(table, fit):
-    """Refuse versions that no items link with the others."""
+def _refuse_unlinked(table, fit):
+    """Raise an error if no shared items link a version with the others."""
     sizes = np.bincount(fit.component)
     if len(sizes) > 1:
         name = table.models[int(np.argmin(sizes[fit.component]))]
         raise ValueError(
-            f"Version {plain(name)!r} shares no items with some others, directly or through "
-            "versions between, so they cannot be compared. Leave it out."
+            f"Version {plain(name)!r} shares no items with some other versions, directly or "
+            "through others, so they cannot be compared. Remove it."
         )
 
 
 def _warn(table, fields, fit):
-    """Say what is wrong with the data."""
+    """Warn of problems of the data."""
     warn_of_units(table)
     warn_of_missing_items(table, [fit])
     if skewed(table, fields).any():
         warn(f"Versions {SKEWED}.")
-    if fields["alike"].any():
+    if fields["constant"].any():
         warn(
-            "Versions differ by the same amount on every item, but for rounding: the standard "
-            "error is unknown (nan)."
+            "Versions differ by the same amount on every item, so the standard error is unknown "
+            "(nan)."
         )
     elif np.isnan(fields["variance"]).any():
         few = "are in one cluster" if table.is_clustered else "are linked by a single item"
-        warn(f"Versions {few}: the standard error is unknown (nan).")
+        warn(f"Versions {few}, so the standard error is unknown (nan).")
 
 
 def _warn_of_unknown(topics):
     lacking = topics.index[topics["slope"].isna()]
     if len(lacking):
         warn(
-            f"{len(lacking)} of {len(topics)} topics, such as {as_text(lacking[0])!r}, have no "
-            "two versions that share items: their slopes are unknown (nan)."
+            f"In {len(lacking)} of {len(topics)} topics, such as {as_text(lacking[0])!r}, versions "
+            "share no items, so the slopes are unknown (nan)."
         )
 
 
 def _on_topics(level, confidence_level):
     if np.isfinite(level):
         yield (
-            f"Intervals of topics have the level {100 * level:.4g}%: they exclude 0 where the "
-            f"adjusted p-value is at most {1 - confidence_level:.4g}."
+            f"Intervals of topics have confidence level {100 * level:.4g}%, so that they exclude 0 "
+            f"if and only if the adjusted p-value is at most {1 - confidence_level:.4g}."
         )

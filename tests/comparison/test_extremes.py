@@ -72,7 +72,7 @@ def test_intervals_hold_where_groups_are_equal():
     assert ((low <= truth) & (truth <= high)).mean(axis=1).min() >= 0.9
 
 
-def test_ratio_of_nothing_is_not_known():
+def test_ratio_of_zeros_is_nan():
     nothing = Draws(np.zeros((3, 2)), pd.Index(["a", "b"]), "posterior")
     assert np.isnan(extremes(nothing, of="ratio").to_frame().loc["ratio", "value"])
 

@@ -1,4 +1,4 @@
-"""The gate: its verdicts, what it promises and what it keeps."""
+"""The gate: verdicts, error rates and power."""
 
 import json
 import re
@@ -44,14 +44,14 @@ def continuous(rng, n_sets, n, spread, difference):
 
 
 def clustered(rng, n_sets, n, spread, difference):
-    """Right answers, five to a cluster whose difference they share."""
+    """Correct answers in clusters of five with equal differences."""
     shared = np.repeat(rng.uniform(-spread, spread, (n_sets, n // 5)), 5, axis=1)
     old = rng.random((n_sets, n)) < 0.7
     return old, rng.random((n_sets, n)) < 0.7 + difference + shared
 
 
 def verdicts(rows, margin, **options):
-    """The verdict of every data set, by the very intervals of one call."""
+    """Verdict on every data set, from the intervals of one call."""
     topics = gate(rows, "old", "new", margin, by="sim", **options).topics
     return noninferiority.decide(topics["low"], topics["high"], margin)
 
@@ -138,12 +138,12 @@ def test_relative_margin_is_a_share_of_the_baseline():
     assert result.low == single(rows, 0.05, 0).low
 
 
-def test_a_blind_gate_says_so_first():
+def test_low_power_comes_first():
     rows = rows_of(*binary(np.random.default_rng(0), 1, 60, 0.2, 0))
     result = single(rows, 0.02, 0)
     assert result.power < 0.5
-    assert result.sentences()[0].startswith("This gate is close to blind")
-    assert "close to blind" in result.to_markdown().splitlines()[2]
+    assert f"{100 * result.power:.0f}%" in result.sentences()[0]
+    assert f"{100 * result.power:.0f}%" in result.to_markdown().splitlines()[2]
     seen = single(rows_of(*binary(np.random.default_rng(0), 1, 400, 0.2, 0)), 0.1, 0)
     assert seen.power > 0.5
     assert seen.sentences()[0].startswith(seen.verdict.upper())
@@ -153,7 +153,7 @@ def test_models_that_never_differ_are_not_taken_for_certain():
     rng = np.random.default_rng(0)
     old = rng.random((1, 40))
     result = single(rows_of(old, old, passage=np.arange(40) // 4), 0.1, 0, cluster="passage")
-    # Ten clusters of which none differs, and one that would.
+    # Ten clusters without a difference, and one worst case.
     assert_allclose(result.high, t.ppf(0.975, 9) * np.sqrt(10 / 11**2 / 9))
     assert result.verdict == "undecided"
     assert np.isnan(result.power)
@@ -175,15 +175,14 @@ def test_topics_that_got_worse_are_found_at_the_rate():
 
 
 def test_topics_are_listed_by_what_decides_on_them():
-    """Twenty topics lose as much: some that are found have an interval, alone, that holds 0."""
+    """Twenty equal losses: some significant topics have an unadjusted interval that includes 0."""
     rng = np.random.default_rng(5)
     old, new = (x.astype(float) for x in binary(rng, 20, 50, 0.3, -0.2))
     result = gate(rows_of(old, new), "old", "new", 0.05, by="sim")
     worse = result.topics[result.topics["worse"]]
     assert (worse["high"] >= 0).any()  # the interval of a topic alone is no decision
-    table = result.to_markdown().partition("| topic that got worse ")[2].splitlines()
-    assert table[0] == "| new - old | adjusted p-value | items |"
-    for row, shown in zip(worse.sort_values("difference").itertuples(), table[2:], strict=False):
+    table = [line for line in result.to_markdown().splitlines() if line.endswith("| 50 |")]
+    for row, shown in zip(worse.sort_values("difference").itertuples(), table, strict=True):
         assert shown == f"| {row.Index} | {row.difference:+.3f} | {row.adjusted:.2g} | 50 |"
 
 
@@ -236,7 +235,7 @@ def test_scores_that_differ_by_a_constant(unit):
         assert_allclose(found.low, 0.1 - shift - reach)
         return
     assert found.verdict == "undecided" and np.isnan(found.low)
-    assert "same amount" in " ".join(found.remarks)
+    assert "every item" in " ".join(found.remarks)
 
 
 def test_result_as_table_json_and_markdown():
@@ -251,7 +250,7 @@ def test_result_as_table_json_and_markdown():
 
 
 def test_names_in_markdown_are_text_and_short():
-    """A hostile name makes no heading, cell, mention or image, and two long ones stay apart."""
+    """A hostile name makes no heading, cell, mention or image, and two long ones stay distinct."""
     rng = np.random.default_rng(0)
     rows = rows_of(*binary(rng, 3, 60, 0.2, -0.6))
     evil = "m\n\n### ✅ pass <!--<img src=//e.x> @acme/all #1 [x](//e.x) | +0.310"
@@ -266,11 +265,11 @@ def test_names_in_markdown_are_text_and_short():
     assert heads == 4 and cells == [4] * 3, page
 
 
-def test_bad_input_is_told_in_words():
+def test_bad_input_raises():
     rows = rows_of(*binary(np.random.default_rng(0), 1, 20, 0.2, 0))
     other = pd.concat([rows[rows["model"] == "old"], rows[rows["model"] == "new"].assign(
         item=lambda r: r["item"] + 100)])  # fmt: skip
-    with pytest.raises(ValueError, match="answered none"):
+    with pytest.raises(ValueError, match="'"):
         gate(other, "old", "new", 0.02)
     with pytest.raises(ValueError):
         gate(rows.assign(score=0.0), "old", "new", 0.02, relative=True)
@@ -330,7 +329,7 @@ def test_with_the_items_it_asked_for_it_fails_what_lost_five_points(make, spread
 
 
 def test_real_pairs(data_folder):
-    """Ten models on MMLU-Pro: the whole benchmark decides, a tenth of it leaves doubt."""
+    """Ten models on MMLU-Pro: all items decide, a tenth of them does not."""
     table = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz").reset_index(names="question")
     models = [c for c in table if table[c].dropna().isin((0, 1)).all() and c != "question"]
     scores = table[["question", "category", *models]].melt(
@@ -383,7 +382,7 @@ def test_a_bank_that_knows_the_baseline_sharpens_the_gate():
     assert other.low < truth < other.high and other.n_items == 200
 
 
-def test_items_that_are_no_random_sample_are_told_and_left_to_the_model():
+def test_items_that_are_no_random_sample_cause_a_warning():
     past, _, _ = bank_and_rows(np.random.default_rng(1))
     ease = past.groupby("item")["score"].mean()
     two = past[past["model"].isin(["m5", "m7"])]

@@ -13,7 +13,7 @@ N_TOPICS, N_ITEMS = 6, 50
 
 
 def rows_of(rng, old, new, n_items=N_ITEMS):
-    """Right and wrong answers of two models, by their accuracies on every topic."""
+    """Scores of two models, from their accuracies on every topic."""
     item = np.arange(len(old) * n_items)
     frame = pd.DataFrame({"topic": [f"t{k}" for k in item // n_items], "item": item})
     return pd.concat(
@@ -24,7 +24,7 @@ def rows_of(rng, old, new, n_items=N_ITEMS):
 
 @pytest.fixture(scope="module")
 def rows():
-    """The new model is as good, but for one topic."""
+    """The new model is as good except on one topic."""
     accuracy = np.array([0.9, 0.85, 0.8, 0.9, 0.8, 0.85])
     return rows_of(np.random.default_rng(0), accuracy, np.where(np.arange(6) == 4, 0.4, accuracy))
 
@@ -43,7 +43,7 @@ def test_verdict_is_that_of_the_worst_topic(rows):
         assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "t4"
         head, *others = result.sentences()
         assert head.startswith(verdict.upper())
-        assert ("by the worst topic" in head) == (verdict != "pass")
+        assert ("worst topic" in head) == (verdict != "pass")
         assert any("most likely t4 (" in text for text in others)
     assert json.loads(result.to_json())["worst"] == found
 
@@ -68,7 +68,7 @@ def test_no_floor_is_passed_above_the_mean_of_a_topic():
     rows = pd.concat([rows.assign(model="old"), rows.assign(model="new")])
     result = gate(rows, "old", "new", 0.3, worst=0.7, by="topic")
     assert result.verdict == result.worst_topic()["verdict"] == "undecided"
-    assert any("items of small have 0.6" in text for text in result.sentences())
+    assert any("small" in text and "0.6" in text for text in result.sentences())
     assert gate(rows, "old", "new", 0.3, worst=0.6, by="topic").verdict == "pass"
 
 
@@ -84,22 +84,22 @@ def test_blanks_that_count_as_wrong_lower_the_floor(rows):
     assert max(found["topics"], key=lambda row: row["probability"])["topic"] == "t0"
 
 
-def test_nothing_is_known_of_a_topic_that_the_candidate_did_not_answer(rows):
-    """No pass, whatever the others say; a topic that is below fails all the same."""
+def test_worst_score_is_unknown_if_a_topic_has_no_answers(rows):
+    """The gate cannot pass then, but another topic below the floor still fails it."""
     gaps = rows[(rows["model"] == "old") | ~rows["topic"].isin(["t0", "t4"])]
     for floor, verdict in [(0.3, "undecided"), (0.95, "fail")]:
         with pytest.warns() as caught:
             result = gate(gaps, "old", "new", 0.5, by="topic", worst=floor)
         assert (result.verdict, result.worst_topic()["verdict"]) == (verdict, verdict)
-        assert result.remarks[-1].startswith("Nothing is known of topics 't0', 't4'")
+        assert "'t0', 't4'" in result.remarks[-1]
         assert "interval unknown to 0." in repr(result)
-        told = " ".join(str(warning.message) for warning in caught)
-        assert "('new', 't0')" in told and "00000" not in told
+        reported = " ".join(str(warning.message) for warning in caught)
+        assert "('new', 't0')" in reported and "00000" not in reported
         assert {warning.filename for warning in caught} == {__file__}
     one = gaps[(gaps["model"] == "old") | (gaps["topic"] == "t1")]
     with (
         pytest.warns(),
-        pytest.raises(ValueError, match="'new' answered items of topic 't1' alone"),
+        pytest.raises(ValueError, match="'new' .* 't1'"),
     ):
         gate(one, "old", "new", 0.5, by="topic", worst=0.3)
     with pytest.raises(ValueError, match=r"such as those of \('new', 't\d'\)"):
@@ -134,11 +134,11 @@ def test_with_a_bank_the_worst_topic_is_that_of_its_draws():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
-    [({}, "needs topics"), ({"by": "topic", "worst": 70}, "no score"), ({"by": "one"}, "two")],
+    ("options", "reported"),
+    [({}, "by="), ({"by": "topic", "worst": 70}, "worst=70"), ({"by": "one"}, "two")],
 )
-def test_floors_without_meaning_are_refused(rows, options, told):
-    with pytest.raises(ValueError, match=told):
+def test_floors_without_meaning_are_refused(rows, options, reported):
+    with pytest.raises(ValueError, match=reported):
         gate(rows.assign(one="x"), "old", "new", 0.1, **{"worst": 0.5} | options)
 
 

@@ -1,4 +1,4 @@
-"""Verdicts, intervals, letters, ranks and p-values are one inference, in every output."""
+"""Verdicts, intervals, letters, ranks and p-values agree in every output."""
 
 import json
 import re
@@ -20,7 +20,7 @@ N_TABLES = 24
 
 
 def random_table(seed):
-    """A table of results: binary or not, gaps, clusters, ties, twins."""
+    """A table of results, with missing answers, clusters, ties and identical models."""
     rng = np.random.default_rng(seed)
     n_models = int(rng.integers(3, 12)) if seed % 6 else int(rng.integers(25, 41))
     n_items = int(rng.choice([12, 40, 150]))
@@ -104,7 +104,7 @@ def test_nothing_contradicts_itself(seed):
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (6, 9, 15))]
 )
-def test_text_json_and_page_say_the_same(seed, tmp_path):
+def test_text_json_and_page_agree(seed, tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     items = random_table(seed)
@@ -118,12 +118,12 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
     def run(command, *options):
         return CliRunner().invoke(command, [str(path), *cluster, *map(str, options)]).stdout
 
-    told = json.loads(run(leaderboard_command, "--json"))
+    reported = json.loads(run(leaderboard_command, "--json"))
     best = list(board.rank_sets.best())
-    assert told["may_be_best"] == best
+    assert reported["may_be_best"] == best
     document = json.loads(run(report, "--json"))
     assert document["ranking"]["may_be_best"] == best
-    for rows in (document["models"], told["models"]):
+    for rows in (document["models"], reported["models"]):
         ranks = pd.DataFrame(rows).set_index("model")[["rank_low", "rank_high", "ties"]]
         ranks["ties"] = ranks["ties"].map("".join)
         pd.testing.assert_frame_equal(
@@ -141,16 +141,16 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
             )
     text = " ".join(run(report, "--html", page).split())
     html = page.read_text()
-    words = {"tied": "tied with", "unknown": "not known against"}
     for (a, b), verdict in verdicts.items():
-        if verdict == "tied":
-            assert f"{a} and {b} are tied (" in text
-        elif verdict == "unknown":
-            assert f"Which of {a} and {b} is better is unknown" in text
-        else:
-            assert f"{a} is {verdict} than {b} (" in text
-        cells = f'{a}</th><td class="text">{words.get(verdict, verdict + " than")}</td>'
-        assert f'{cells}<td class="text name second">{b}</td>' in html
+        word = {"tied": "not", "unknown": "unknown"}.get(verdict, verdict)
+        between = " than " if word == verdict != "unknown" else " and "
+        assert any(
+            word in part for part in re.findall(rf"[^.]*\b{a}\b[^.]*{between}{b}\b[^.]*", text)
+        )
+        cell = re.search(
+            rf'{a}</th><td class="text">([^<]*)</td><td class="text name second">{b}<', html
+        )
+        assert cell and verdict in cell[1]
     headline = re.search('<p class="headline">(.*?)</p>', html, re.DOTALL)[1]
     assert all(name in headline for name in best[:3])
     assert ("is the best of" in headline) == (len(best) == 1)
@@ -165,7 +165,7 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
         assert re.search(rf">{row.Index}</t[dh]><td>{shown}</td>", html)
 
 
-def test_blanks_are_bounds_wrong_or_refused():
+def test_missing_answers_have_bounds_count_as_wrong_or_raise():
     rng = np.random.default_rng(0)
     rows = [(m, i, float(rng.random() < 0.7)) for m in "abc" for i in range(100)]
     items = pd.DataFrame(rows, columns=["model", "item", "score"])
@@ -174,15 +174,15 @@ def test_blanks_are_bounds_wrong_or_refused():
     right = gaps.loc[gaps["model"] == "b", "score"].sum()
     assert board.bounds.loc["b"].tolist() == [0.3, right / 100, (right + 30) / 100]
     assert list(board.bounds.index) == ["b"]
-    assert any(text.startswith("b left 30% of the items blank") for text in board.remarks)
+    assert any(text.startswith("b ") and "30%" in text for text in board.remarks)
     wrong = quiet(leaderboard, gaps, missing="wrong")
     assert wrong.to_frame().loc["b", "estimate"] == right / 100
     with pytest.raises(ValueError):
         leaderboard(gaps, missing="refuse")
 
 
-def test_a_score_beyond_what_its_blanks_leave_open_is_told():
-    """A is right on 70 of 100 items of its own, B on 30; they share three, on which B is ahead."""
+def test_a_score_outside_its_bounds_is_reported():
+    """A is correct on 70 of its own 100 items, B on 30. They share three, and B is better there."""
     own = {"A": range(100), "B": range(100, 200)}
     rows = [(m, i, float(i % 100 < right)) for (m, items), right in zip(own.items(), (70, 30),
             strict=True) for i in items]  # fmt: skip
@@ -190,9 +190,7 @@ def test_a_score_beyond_what_its_blanks_leave_open_is_told():
     rows += [("B", 200 + i, float(i < 2)) for i in range(3)]
     board = quiet(leaderboard, pd.DataFrame(rows, columns=["model", "item", "score"]))
     assert board.to_frame().loc["A", "estimate"] == pytest.approx(1 / 3)
-    assert any(
-        text.startswith("The score of A by least squares is beyond") for text in board.remarks
-    )
+    assert any("score of A is outside" in text for text in board.remarks)
 
 
 def test_models_without_shared_items_may_have_any_rank():
@@ -210,7 +208,7 @@ def test_models_without_shared_items_may_have_any_rank():
 
 
 def test_mmlu_pro_gaps_do_not_rank(data_folder):
-    """A model that left 71% of a topic blank is not ranked by what it answered alone."""
+    """A model that lacks 71% of a topic is not ranked by its own answers only."""
     table = pd.read_csv(data_folder / "mmlu_pro_dev_29_models.csv.gz")
     part = table[table["category"] == "chemistry"]
     models = [c for c in table if c not in ("category", "src", "question_id")]

@@ -121,7 +121,7 @@ def test_means_of_topics_have_wilson_intervals():
 
 
 def test_shared_items_shorten_the_rank_sets():
-    """The same scores with other item ids for every model tell less about the order."""
+    """Scores with different item ids for every model give less certain ranks."""
     items = simulated(6, {f"m{i}": 0.12 * i for i in range(8)}, n_items=150)
     shared = leaderboard(items)
     apart = items.assign(item=items["model"] + items["item"].astype(str))
@@ -141,7 +141,7 @@ def test_identical_models_tie():
     assert board["ties"].tolist() == ["a", "a", "b"]
 
 
-@pytest.mark.filterwarnings("ignore:.*show no spread")
+@pytest.mark.filterwarnings("ignore:.*equal scores")
 def test_perfect_and_hopeless_models():
     items = simulated(8, {"a": 0.0})
     others = [items.assign(model=name, score=s) for name, s in [("all", 1.0), ("none", 0.0)]]
@@ -154,7 +154,7 @@ def test_perfect_and_hopeless_models():
 @pytest.mark.filterwarnings("ignore:.*did not answer all")
 @pytest.mark.parametrize("constant", [0.5, 0.9, 77.7])
 @pytest.mark.parametrize("by", [None, "topic"])
-def test_scores_that_are_all_alike_tell_nothing(constant, by):
+def test_equal_scores_have_no_interval(constant, by):
     items = simulated(8, {"a": 0.0, "b": 0.0}).assign(score=constant)
     items = items[(items["model"] == "a") | (items["item"] < 70)]
     with pytest.warns(UserWarning):
@@ -171,13 +171,13 @@ def test_scores_that_are_all_alike_tell_nothing(constant, by):
 def test_missing_items_are_named():
     items = simulated(9, GAINS)
     fewer = items[(items["model"] != "low") | (items["item"] > 1)]
-    with pytest.warns(UserWarning, match="'low' lacks 2"):
+    with pytest.warns(UserWarning, match="'low' .*2"):
         board = leaderboard(fewer)
     assert_array_equal(board.n_items, [180, 180, 178])
     assert np.linalg.eigvalsh(board.covariance).min() > 0
 
 
-def test_what_cannot_be_known_is_refused():
+def test_unknown_variances_raise():
     items = simulated(10, GAINS)
     no_topic = items[(items["model"] != "low") | (items["topic"] != 2)]
     with pytest.raises(ValueError, match="no items"):
@@ -227,7 +227,7 @@ def test_rank_sets_hold_the_ranks_of_clustered_items():
 
 
 @pytest.mark.parametrize("n_triples, n_groups", [(2, 9), (6, 729), (7, 0)])
-def test_letters_are_told_where_they_help(n_triples, n_groups):
+def test_letters_are_printed_up_to_26_groups(n_triples, n_groups):
     """Two models of a triple differ, no others: three times the groups with each triple."""
     n = 3 * n_triples
     board = leaderboard(simulated(0, dict.fromkeys(map(str, range(n)), 0.0), n_items=10))
@@ -235,10 +235,10 @@ def test_letters_are_told_where_they_help(n_triples, n_groups):
     better = np.triu(triple[:, None] == triple, 1)
     sets = replace(board.rank_sets, better=better)
     board = replace(board, rank_sets=sets, ties=tied(sets))
-    told = [set(letters) for letters in letters_of(board.rank_sets)]
-    assert len(set().union(*told)) == n_groups
+    reported = [set(letters) for letters in letters_of(board.rank_sets)]
+    assert len(set().union(*reported)) == n_groups
     if n_groups:
-        shared = [[bool(a & b) for b in told] for a in told]
+        shared = [[bool(a & b) for b in reported] for a in reported]
         assert_array_equal(shared, ~(better | better.T))
     assert ("ties" in repr(board)) == (n_groups == 9)
-    assert ("More than 26 groups" in repr(board)) == (n_groups != 9)
+    assert ("26 groups" in repr(board)) == (n_groups != 9)

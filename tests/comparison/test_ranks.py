@@ -127,11 +127,11 @@ def test_zero_errors_are_warned_of():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "either standard_error .* or covariance"),
-        ({"standard_error": [0.1, 0.1], "covariance": np.eye(2)}, "not both"),
-        ({"covariance": np.eye(3)}, "covariance has 3 entries"),
-        ({"covariance": [[1.0, 0.2], [0.5, 1.0]]}, "finite and symmetric"),
-        ({"covariance": [[1.0, np.nan], [np.nan, 1.0]]}, "finite and symmetric"),
+        ({}, "standard_error= .* covariance="),
+        ({"standard_error": [0.1, 0.1], "covariance": np.eye(2)}, "standard_error= .* covariance="),
+        ({"covariance": np.eye(3)}, "covariance"),
+        ({"covariance": [[1.0, 0.2], [0.5, 1.0]]}, "symmetric"),
+        ({"covariance": [[1.0, np.nan], [np.nan, 1.0]]}, "finite"),
         ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "eigenvalue"),
         ({"covariance": pd.DataFrame(np.eye(2), ["ada", "bob"], ["bob", "ada"])}, "same labels"),
         ({"standard_error": [0.1, 0.1], "df": 0.5}, "df"),
@@ -143,7 +143,7 @@ def test_bad_input_is_refused(arguments, message):
         rank_confidence_sets(pd.Series({"ada": 0.8, "bob": 0.7}), **arguments)
 
 
-def test_letters_say_exactly_who_differs():
+def test_letters_show_exactly_who_differs():
     rng = np.random.default_rng(0)
     for _ in range(10):
         sets = rank_confidence_sets(
@@ -178,7 +178,7 @@ ERROR = np.array([0.2, 0.3, 0.2, 0.4, 0.2, 0.3, 0.2, 0.2])
 
 
 def all_true_ranks_held(kind, method, covariance, n_trials, seed):
-    """Which models' sets hold all ranks that exact ties let them have, per trial."""
+    """Whether the sets of models cover all ranks of exact ties, per trial."""
     best = 1 + (TIED > TIED[:, None]).sum(axis=1)
     worst = (TIED >= TIED[:, None]).sum(axis=1)
     rng = np.random.default_rng(seed)
@@ -219,7 +219,7 @@ def test_kemeny_order_of_vtab(gold_folder, vtab_scores):
     assert consensus.order.name == "model"
 
 
-def test_kemeny_knows_only_the_order_within_tasks(vtab_scores):
+def test_kemeny_uses_only_the_order_within_tasks(vtab_scores):
     stretched = np.log(vtab_scores) * np.arange(1, 20)
     assert kemeny_order(stretched).order.equals(kemeny_order(vtab_scores).order)
 

@@ -1,4 +1,4 @@
-"""Votes between two models: what is understood, what is infinite, and how often it is right."""
+"""Votes between two models: outcomes, infinite ratings, coverage and error rates."""
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ def test_models_called_a_and_b_are_names():
 ])  # fmt: skip
 def test_a_winner_that_may_be_a_name_or_an_outcome_is_refused(judge, a, b, y, other):
     table = pd.DataFrame({"model_a": [a] * 3, "model_b": [b] * 3, "j": y})
-    with pytest.raises(ValueError, match=r"row 0 is .*: this may name.*Rename") as error:
+    with pytest.raises(ValueError, match="row 0 ") as error:
         BradleyTerry(judge=judge).fit(table, y if judge is None else [1, np.nan, 0.5])
     assert all(str(word) in str(error.value) for word in other)  # the remedy works
     assert vote_outcomes(other, table["model_a"], table["model_b"]).tolist() == [1, 0, 0.5]
@@ -71,7 +71,7 @@ def test_sides_that_are_names_of_the_columns_are_these_columns(votes):
     one = BradleyTerry().fit(votes, sides)
     other = BradleyTerry("model_b", "model_a").fit(votes, sides)
     pd.testing.assert_series_equal(one.ratings_, other.ratings_)
-    with pytest.raises(ValueError, match="row 0 is 'left'.*'model_b', 'model_a'"):
+    with pytest.raises(ValueError, match="row 0 .*'left'.*'model_b', 'model_a'"):
         BradleyTerry("model_b", "model_a").fit(votes, ["left"] * len(votes))
 
 
@@ -130,7 +130,7 @@ def test_models_without_a_finite_rating_are_named_and_may_have_any_rank(votes):
     extra = [("top", "ada", 1.0), ("bob", "low", 1.0), ("far", "off", 1.0), ("off", "far", 1.0)]
     extra = pd.DataFrame(extra, columns=["model_a", "model_b", "y"])
     table = pd.concat([votes, extra], ignore_index=True)
-    with pytest.warns(UserWarning, match=r"top \(never beaten\), low \(never better\).*off"):
+    with pytest.warns(UserWarning, match=r"top \(.*\), low \(.*\).*off"):
         model = BradleyTerry().fit(table, table["y"])
     assert model.standing_[["ada", "top", "low"]].tolist() == [0, np.inf, -np.inf]
     board = model.leaderboard()
@@ -145,7 +145,7 @@ def test_models_without_a_finite_rating_are_named_and_may_have_any_rank(votes):
 
 @pytest.mark.parametrize(("n", "high"), [(7, 6), (11, 5)])
 def test_direct_votes_rank_a_model_that_never_lost(votes, n, high):
-    """Seven wins of seven do not decide one of fifteen pairs, eleven do: 2^-10 < 0.05 / 15."""
+    """Of fifteen pairs, seven wins of seven are not significant, eleven are: 2^-10 < 0.05 / 15."""
     extra = pd.DataFrame({"model_a": ["top"] * n, "model_b": "eve", "y": 1.0})
     table = pd.concat([votes, extra], ignore_index=True)
     for cluster, expected in ((None, high), (np.append(np.arange(400), [400] * n), 6)):
@@ -157,10 +157,10 @@ def test_direct_votes_rank_a_model_that_never_lost(votes, n, high):
 @pytest.mark.parametrize(
     ("rows", "cluster", "words"),
     [
-        ([("ada", "bob", 1), ("bob", "cyd", 1)], None, "no rating"),
-        ([("ada", "bob", 0.5), ("bob", "cyd", 0.5)], None, "no rating"),
+        ([("ada", "bob", 1), ("bob", "cyd", 1)], None, "rating"),
+        ([("ada", "bob", 0.5), ("bob", "cyd", 0.5)], None, "rating"),
         ([("ada", "bob", 1), ("ada", "bob", 0)], [1, 1], "one cluster"),
-        ([("ada", "bob", 1), ("ada", "ada", 0)], None, "itself, the first in row 1"),
+        ([("ada", "bob", 1), ("ada", "ada", 0)], None, "row 1"),
         ([("ada", "bob", 1), ("ada", None, 0)], None, "name"),
         ([("ada", "bob", "ada"), ("ada", "bob", "zoe")], None, "row 1 is 'zoe'"),
         ([("ada", "bob", 1), ("ada", "bob", 2)], None, "row 1 is '2'"),
@@ -174,7 +174,7 @@ def test_refused(rows, cluster, words):
 
 
 def judged(table, share, agree, rng):
-    """People keep a share of the votes; a judge that favors model 0 agrees with them so often."""
+    """Keep a share of human votes; add a judge that favors model 0."""
     verdict = np.where(rng.random(len(table)) < agree, table["y"], rng.integers(2, size=len(table)))
     favored = (table["model_a"] == 0) * 1.0 - (table["model_b"] == 0)
     biased = favored * (rng.random(len(table)) < 0.4)
@@ -183,12 +183,12 @@ def judged(table, share, agree, rng):
     return table.assign(judge=verdict, y=y)
 
 
-def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_votes():
+def test_with_a_judge_only_human_votes_decide_on_finite_ratings():
     rng = np.random.default_rng(3)
     table = judged(make_votes([0.5, 0, -0.5], 900, rng), 0.3, 0.9, rng)
     extra = pd.DataFrame({"model_a": 3, "model_b": [0, 1, 2], "y": np.nan, "judge": [1.0, 0, 0.5]})
     table = pd.concat([table, extra], ignore_index=True)
-    with pytest.warns(UserWarning, match="3 .not compared"):
+    with pytest.warns(UserWarning, match="rating: 3 "):
         model = BradleyTerry(judge="judge").fit(table, table["y"])
     assert model.wins_.to_numpy().sum() == table["y"].notna().sum()
     assert model.effective_sample_size_ > 1.2 * table["y"].notna().sum() and 0 < model.lambda_ <= 1
@@ -197,7 +197,7 @@ def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_vote
     text["judge"] = np.select([table["judge"] == 1, table["judge"] == 0],
                               [text["model_a"], text["model_b"]], "tie")  # fmt: skip
     y = table["y"].map({1: "model_a", 0: "model_b", 0.5: "tie"})
-    with pytest.warns(UserWarning, match="not compared"):
+    with pytest.warns(UserWarning, match="rating: d "):
         other = BradleyTerry(judge="judge").fit(text, y)
     assert other.ratings_.to_numpy() == pytest.approx(model.ratings_.to_numpy(), nan_ok=True)
 
@@ -205,10 +205,10 @@ def test_with_a_judge_people_alone_say_who_has_a_finite_rating_and_how_many_vote
 @pytest.mark.parametrize(
     ("change", "settings", "words"),
     [
-        ({"judge": None}, {}, "no verdict in 'judge', the first in row 0"),
-        ({"judge": "zoe"}, {}, "verdict of 'judge' in row 0 is 'zoe'"),
-        ({"y": np.nan}, {}, "people decide some votes"),
-        ({"judge": 0.513}, {}, "threshold of 0.5"),
+        ({"judge": None}, {}, "'judge', the first in row 0"),
+        ({"judge": "zoe"}, {}, "'judge' in row 0 is 'zoe'"),
+        ({"y": np.nan}, {}, "judge="),
+        ({"judge": 0.513}, {}, "0.5"),
         ({}, {"ties": "davidson"}, "davidson"),
         ({}, {"judge": "verdict"}, "'verdict'"),
     ],
@@ -220,14 +220,14 @@ def test_refused_with_a_judge(votes, change, settings, words):
 
 
 def test_ties_alone_and_rows_by_their_labels(votes):
-    with pytest.raises(ValueError, match="All votes are ties"):
+    with pytest.raises(ValueError, match="ties"):
         BradleyTerry().fit(votes, np.full(len(votes), 0.5))
     table = votes.set_axis(np.arange(1, len(votes) + 1))
-    with pytest.raises(ValueError, match="the first in row 4"):
+    with pytest.raises(ValueError, match="row 4"):
         BradleyTerry().fit(table, table["y"].where(table.index != 4))
 
 
-def test_position_and_length_are_told_from_the_models():
+def test_position_and_length_are_separated_from_the_models():
     """The longer answer and the first one win more often; ada writes longer ones."""
     rng = np.random.default_rng(1)
     table = make_votes([0, 0, 0], 4000, rng)
@@ -303,7 +303,7 @@ JUDGED = {  # how often the judge agrees (beside coins, and its favor), and widt
 @pytest.mark.filterwarnings("ignore:No finite rating")
 @pytest.mark.parametrize("name", JUDGED)
 def test_prediction_powered_intervals_cover_and_a_good_judge_narrows_them(name):
-    """Where models are equal, a judge that favors one makes none of them better, either."""
+    """If models are equal, a judge that favors one does not make any of them better."""
     (settings, agree, narrow), rng = JUDGED[name], np.random.default_rng(0)
     rating, covered, widths, wrong = np.array(settings["rating"]), [], [], 0
     for _ in range(150):
@@ -334,7 +334,7 @@ RARELY_BIASED = {  # votes, people's, models, and in how many of its losses the 
 @pytest.mark.filterwarnings("ignore:No finite rating")
 @pytest.mark.parametrize("name", RARELY_BIASED)
 def test_a_judge_with_a_rare_bias(name):
-    """It repeats people otherwise, so that their votes show few disagreements or none."""
+    """It otherwise agrees with humans, so there are few disagreements or none."""
     n_votes, n, n_models, bias = RARELY_BIASED[name]
     rng, covered, wrong, widths = np.random.default_rng(0), [], 0, []
     for _ in range(200):
@@ -358,7 +358,7 @@ def test_a_judge_with_a_rare_bias(name):
 
 @pytest.mark.slow
 def test_votes_needed_decide_with_the_power_they_promise():
-    """Of two models, at the true difference: so many votes decide in 0.8 of the cases."""
+    """At the true difference, this number of votes decides in 0.8 of cases."""
 
     def fitted(n, wins):
         table = pd.DataFrame({"model_a": ["ada"] * n, "model_b": "bob"})

@@ -96,7 +96,7 @@ def test_groups_are_those_of_the_summary(scores, shrink, cluster):
 def test_the_difference_is_that_of_paired_models(cluster):
     new, old = items_of(RNG.random(30) < 0.7), items_of(RNG.random(30) < 0.4)[3:]
     both = pd.concat([new, old.assign(model="bob")])
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="skipped"):
         found = compare_models(both, "ada", "bob", cluster=cluster and "cluster", topic=None)
     baseline = dict(zip(old["item"], old["score"], strict=True)) | {"elsewhere": 1.0}
     assert difference(baseline, cluster)(samples_of(new)) == (

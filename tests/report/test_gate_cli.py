@@ -63,7 +63,7 @@ def test_worst_topic_below_its_floor_fails(files):
     rows = [pd.read_csv(files[f]).assign(model=m) for f, m in (("old", "a"), ("same", "b"))]
     expected = decide(pd.concat(rows), "a", "b", 0.2, by="topic", worst=0.99).worst_topic()
     assert (result.exit_code, document["worst"]) == (3, expected)
-    assert document["sentences"][0].startswith("FAIL by the worst topic")
+    assert document["sentences"][0].startswith("FAIL") and "worst" in document["sentences"][0]
     beyond = run(*given, "--by", "topic", "--worst", 70)
     assert "--worst 70: " in beyond.stderr
     assert "--by" in run(*given, "--worst", 0.5).stderr
@@ -74,12 +74,12 @@ def test_markdown_is_a_table(files):
     assert result.exit_code == 3
     assert result.stdout.startswith("### ❌ FAIL: m (new) - m (old) = -")
     assert "(95% interval -" in result.stdout.splitlines()[0]
-    assert "| topic that got worse |" in result.stdout
+    assert any(line.endswith("| 50 |") for line in result.stdout.splitlines())
 
 
-def test_blind_gate_says_so_in_its_first_line(files):
+def test_low_power_is_in_the_first_line(files):
     result = run(files["old"], files["doubt"], "--margin", 0.005)
-    assert result.stdout.splitlines()[0].startswith("This gate is close to blind")
+    assert "0.005 is 0% with 200 items" in " ".join(result.stdout.splitlines()[:2])
 
 
 def test_baseline_is_stored_only_if_it_passes(files, tmp_path):

@@ -90,10 +90,10 @@ def test_a_file_that_does_not_go_on_from_the_state_is_refused(race):
     run(sequential, folder / "all.csv", "ada", "bob", "--state", state)
     before = state.read_text()
     for table, words in [
-        (rows[20:], "10 of 300 items counted before are not among the 290"),
-        (rows.assign(item="x" + rows["item"].astype(str)), "300 of 300 items"),
-        (rows.assign(topic="t"), "300 of 300 items"),
-        (rows.assign(score=rows["score"] ^ (rows["item"] == 7)), "1 of 300 .* is item 7:"),
+        (rows[20:], "10 of 300 .* 290 items"),
+        (rows.assign(item="x" + rows["item"].astype(str)), "300 of 300 "),
+        (rows.assign(topic="t"), "300 of 300 "),
+        (rows.assign(score=rows["score"] ^ (rows["item"] == 7)), "1 of 300 .* item 7 "),
     ]:
         table.to_csv(folder / "other.csv", index=False)
         wrong = run(sequential, folder / "other.csv", "ada", "bob", "--state", state)
@@ -135,7 +135,7 @@ def test_clusters_count_by_their_means_and_one_that_grows_is_refused(race):
         assert document["n_items"] == expected.n_items
         assert document["pairs"][0]["low"] == pytest.approx(expected.low)
         wrong = run(sequential, folder / "grown.csv", *asked)
-        words = "first is item 9: .* Items are clusters here" if name == "half.csv" else "not among"
+        words = "item 9 " if name == "half.csv" else "not among"
         assert wrong.exit_code == 1 and re.search(words, wrong.stderr)
 
 

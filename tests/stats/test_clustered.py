@@ -133,7 +133,7 @@ def test_duplicated_items_do_not_add_information():
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "cluster_mean"])
-def test_one_cluster_cannot_tell(kind):
+def test_one_cluster_gives_no_standard_error(kind):
     assert np.isnan(clustered_standard_error([0.2, 0.4, 0.9], ["a", "a", "a"], kind))
     robust = cluster_robust_variance([1.5, 1, 3, 2], [3, 4, 4, 4], [0, 2, 2, 2], 3, kind)
     assert_allclose(robust.mean, [0.5, np.nan, 0.5], rtol=1e-12)

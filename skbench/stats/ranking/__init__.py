@@ -1,4 +1,4 @@
-"""Ranks, sets of ranks, consensus, simultaneous inference and power."""
+"""Ranks, rank confidence sets, consensus orders, simultaneous inference and power."""
 
 from skbench.stats.ranking._ranks import (
     average_ranks,

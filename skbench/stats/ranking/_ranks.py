@@ -1,7 +1,7 @@
-"""Ranks of models, rank aggregations over tasks, and how probable each rank is.
+"""Ranks of models, rank aggregations over tasks, and rank probabilities.
 
-Rank 1 is the highest value. Scores have models on the last axis but one and tasks on the last; axes
-before, such as draws, are carried along. The five aggregations are those of Longjohn, Gopalan and
+Rank 1 is the highest value. The last two axes of scores are models and tasks. Earlier axes, such as
+draws, are preserved. The five aggregations are those of Longjohn, Gopalan and
 Casleton (2024), Statistical uncertainty quantification for aggregate performance metrics in machine
 learning benchmarks.
 """
@@ -20,9 +20,9 @@ def ranks(values, ties="average"):
     Parameters
     ----------
     values : array-like of shape (..., n)
-        Values; nan gets rank nan and takes no place.
+        Values; nan has rank nan and is not counted.
     ties : {"average", "best", "worst"}, default="average"
-        Which of the ranks that equal values occupy each of them gets.
+        Rank of equal values: average, best or worst of the ranks that they occupy.
 
     Returns
     -------
@@ -31,8 +31,8 @@ def ranks(values, ties="average"):
 
     Notes
     -----
-    Values that differ by less than 1e-12 of themselves are equal: means of equal scores may differ
-    by rounding.
+    Values with a relative difference below 1e-12 are equal, because means of equal scores may
+    differ by rounding.
 
     Examples
     --------
@@ -69,9 +69,9 @@ def ranks_by_mean(scores, weights=None):
     Parameters
     ----------
     scores : array-like of shape (..., n_models, n_tasks)
-        Scores, such as draws of them.
+        Scores, or draws of scores.
     weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+        Weights of the tasks; None means equal weights.
 
     Returns
     -------
@@ -105,15 +105,15 @@ def ranks_by_geometric_mean(scores, weights=None):
 
     Notes
     -----
-    Second of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). A score of 0
-    makes the mean 0; such models tie for the last ranks.
+    Second of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). A single score
+    of 0 makes the geometric mean 0, so such models are tied on the last ranks.
 
     Examples
     --------
     >>> ranks_by_geometric_mean([[0.9, 0.2], [0.6, 0.4], [0.7, 0.7]])
     array([3., 2., 1.])
     """
-    with np.errstate(divide="ignore"):  # log 0: the geometric mean is 0, and ranks last
+    with np.errstate(divide="ignore"):  # log 0 means a geometric mean of 0
         return ranks(_task_mean(np.log(np.asarray(scores, dtype=float)), weights))
 
 
@@ -128,7 +128,7 @@ def average_ranks(scores, weights=None):
     Returns
     -------
     ndarray of shape (..., n_models)
-        Average ranks, 1 to n_models, not whole numbers; low is good.
+        Average ranks between 1 and n_models; low is good.
 
     Notes
     -----
@@ -152,7 +152,7 @@ def average_ranks_with_noise(scores, rng, weights=None):
     rng : numpy.random.Generator
         Source of the noise.
     weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+        Weights of the tasks; None means equal weights.
 
     Returns
     -------
@@ -161,8 +161,8 @@ def average_ranks_with_noise(scores, rng, weights=None):
 
     Notes
     -----
-    Fourth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024): independent N(0,
-    1) noise in percentage points, which says nothing of sampling uncertainty.
+    Fourth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). The noise is
+    independent N(0, 1) in percentage points. It does not represent sampling uncertainty.
 
     Examples
     --------
@@ -190,8 +190,8 @@ def average_ranks_in_bins(scores, weights=None):
 
     Notes
     -----
-    Fifth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). Models in one bin
-    of a point all get the WORST of the ranks they occupy, as in the paper's tables.
+    Fifth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). Models in the
+    same bin of one point all have the worst of the ranks that they occupy, as in the paper.
 
     Examples
     --------
@@ -199,12 +199,12 @@ def average_ranks_in_bins(scores, weights=None):
     array([2.5, 2. , 2. ])
     """
     points = _POINTS * np.asarray(scores, dtype=float)
-    # 0.29 * 100 is 28.999...: whole points must not fall into the bin below.
+    # Round first, because 0.29 * 100 is 28.999...
     return _average_ranks(np.floor(points.round(9)), "worst", weights)
 
 
 def rank_probabilities(draws_of_ranks):
-    """How often each model has each rank over draws.
+    """Share of draws in which each model has each rank.
 
     Parameters
     ----------
@@ -218,9 +218,9 @@ def rank_probabilities(draws_of_ranks):
 
     Notes
     -----
-    A tie counts for both neighboring ranks, so that row `i` times ``(1, ..., n_models)`` is the
-    mean rank of `i`. Near ties, quantiles of these distributions cover the true rank far too
-    rarely; `skbench.rank_confidence_sets` covers it.
+    A tie counts in parts for both neighboring ranks, so that row `i` times ``(1, ..., n_models)``
+    is the mean rank of `i`. If models are nearly equal, quantiles of these distributions cover the
+    true rank far too rarely; use `skbench.rank_confidence_sets`.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def _task_mean(values, weights):
     if weights is None:
         return values.mean(axis=-1)
     weights = np.asarray(weights, dtype=float)
-    # 0 * log 0 is nan: a task without weight must not count, whatever its scores.
+    # Exclude tasks of weight 0, because 0 * log 0 is nan.
     used = weights > 0
     return values[..., used] @ (weights[used] / weights.sum())
 

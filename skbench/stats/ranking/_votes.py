@@ -1,4 +1,4 @@
-"""Votes between two models: counted, and which models they connect."""
+"""Pairwise votes: counts, and the models that they connect."""
 
 from typing import NamedTuple
 
@@ -8,21 +8,21 @@ from scipy.sparse import csgraph
 
 
 class Votes(NamedTuple):
-    """Votes between two models; a row may stand for several equal ones.
+    """Votes between two models; a row may represent several equal votes.
 
     Attributes
     ----------
     first, second : ndarray of int of shape (n_rows,)
         Positions of the two models.
     outcome : ndarray of shape (n_rows,)
-        1 where the first model won, 0.5 for a tie, 0 where the second won; nan where only the
-        judge says.
+        1 if the first model won, 0.5 for a tie, 0 if the second won; nan if only the judge
+        voted.
     features : ndarray of shape (n_rows, n_features)
-        Covariates of the vote, such as the difference of the answers' lengths.
+        Covariates of the vote, such as the difference in length of the answers.
     cluster : ndarray of int of shape (n_rows,)
-        Cluster of dependent votes, from 0; of independent votes, each row is one.
+        Cluster of dependent votes, from 0; the row number for independent votes.
     count : ndarray of shape (n_rows,)
-        Number of equal clusters that the row's cluster stands for.
+        Number of equal clusters that the row's cluster represents.
     judge : ndarray of shape (n_rows,), default=None
         A judge's outcome of the same votes.
     """
@@ -36,12 +36,12 @@ class Votes(NamedTuple):
     judge: np.ndarray | None = None
 
     def at(self, rows):
-        """Some of the votes."""
+        """The votes in these rows."""
         return Votes(*(None if column is None else column[rows] for column in self))
 
 
 def count_votes(first, second, outcome, n_models, judge=None):
-    """Equal votes in one row each, first < second: independent `Votes` without features.
+    """Count equal independent votes, as `Votes` without features and with first < second.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def count_votes(first, second, outcome, n_models, judge=None):
     >>> votes.count, votes.outcome
     (array([1, 2]), array([0.5, 1. ]))
     """
-    turned = first > second
+    swapped = first > second
     halves = [
-        np.nan_to_num(np.round(2 * np.where(turned, 1 - said, said)), nan=3).astype(int)
-        for said in (outcome, outcome if judge is None else judge)
+        np.nan_to_num(np.round(2 * np.where(swapped, 1 - x, x)), nan=3).astype(int)
+        for x in (outcome, outcome if judge is None else judge)
     ]
-    places = np.where(turned, [second, first], [first, second])
+    places = np.where(swapped, [second, first], [first, second])
     shape = (4, 4, n_models, n_models)
     codes, count = np.unique(np.ravel_multi_index([*halves, *places], shape), return_counts=True)
     *halves, first, second = np.unravel_index(codes, shape)
@@ -76,7 +76,7 @@ def count_votes(first, second, outcome, n_models, judge=None):
 
 
 def count_wins(votes, n_models):
-    """Number of votes that each model won against each other, ties as halves.
+    """Number of votes that each model won against each other model, ties as halves.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def count_wins(votes, n_models):
     Returns
     -------
     ndarray of shape (n_models, n_models)
-        Of the row's model against the column's.
+        Wins of the row's model against the column's.
 
     Examples
     --------
@@ -103,23 +103,23 @@ def count_wins(votes, n_models):
 
 
 def standing(wins):
-    """Which ratings are finite: where each model stands to the largest group that compares.
+    """Find the models with finite ratings: the largest strongly connected group of wins.
 
     Parameters
     ----------
     wins : ndarray of shape (n_models, n_models)
-        As `count_wins` gives them.
+        As returned by `count_wins`.
 
     Returns
     -------
     ndarray of shape (n_models,)
-        0 in the largest group of models each of which beat or tied with every other, directly or
-        through others; inf for models that did so to the group while the group did not to them,
-        -inf the other way round; nan where there is neither.
+        0 for the largest group of models in which each model has a chain of wins (or ties) over
+        every other; inf for models with such a chain over the group but not in reverse, -inf for
+        the opposite case; nan if there is no chain.
 
     Notes
     -----
-    The likelihood has a maximum if and only if all models are one such group [1]_.
+    The likelihood has a maximum if and only if all models form one such group [1]_.
 
     References
     ----------
@@ -128,7 +128,7 @@ def standing(wins):
 
     Examples
     --------
-    Model 2 won its only vote, and model 3 met nobody.
+    Model 2 won its only vote, and model 3 has no votes.
 
     >>> standing(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
     array([ 0.,  0., inf, nan])
@@ -141,14 +141,14 @@ def standing(wins):
 
 
 def favor_squares(votes, design):
-    """Squared scores of one more cluster per model in which a judge favors, or wrongs, the model.
+    """Squared scores of one added cluster per model in which the judge is biased for the model.
 
     Parameters
     ----------
     votes : Votes
-        Those that people decided.
+        Human votes.
     design : sparse array of shape (n_rows, n_parameters)
-        Derivatives of the log odds of each.
+        Derivatives of the log odds of each vote.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Scores against costs: intervals of skewed means, and who dominates whom."""
+"""Frontier of scores and costs: intervals of skewed means, and dominance."""
 
 from typing import NamedTuple
 
@@ -14,34 +14,35 @@ class SkewedEnds(NamedTuple):
 
 
 def skewed_ends(mean, variance, influence, df, confidence_level=0.95):
-    """Intervals of means of skewed values that allow for a large value not seen.
+    """Intervals of means of skewed values that allow for one unobserved large value.
 
     Parameters
     ----------
     mean, variance, df : array-like of shape (n_means,)
         Means, their sampling variances and the degrees of freedom of these.
     influence : ndarray of shape (n_clusters, n_means)
-        What each item or cluster adds to the error of each mean, such as
-        ``(x - mean) / sqrt(n (n - 1))``; only its shape counts where `variance` differs.
+        Contribution of each item or cluster to the error of each mean, such as
+        ``(x - mean) / sqrt(n (n - 1))``. It is rescaled to `variance`.
     confidence_level : float, default=0.95
+        Confidence level.
 
     Returns
     -------
     SkewedEnds
-        The mean itself where `variance` is 0, nan where it or `df` is not known.
+        The mean itself if `variance` is 0; nan if `variance` or `df` is unknown.
 
     Notes
     -----
     Hall's transformation [1]_ of the t statistic T, ``T + r T^2 / 3 + r^2 T^3 / 27 + r / 6``,
-    takes the skewness r of the error of the mean off; it is monotone, so that it can be solved for
-    the mean. Each end has the variance and the skewness of the sample with its farthest value on
-    that side once more, as `skbench.stats.worst_case` has for bounded scores. Lognormal costs with
-    a log standard deviation of .5, 1 and 1.5 on 50 items: the upper end of a 95% interval misses in
-    .022, .037 and .067 of samples, of a t interval in .048, .097 and .18
-    (test_skewed_ends_miss_less_often_than_t).
+    corrects for the skewness r of the error of the mean. It is monotone, so it can be solved for
+    the mean. Each end uses variance and skewness of the sample with its most extreme value on that
+    side added once more, as `skbench.stats.worst_case` does for bounded scores. For lognormal
+    costs on 50 items with log standard deviations of 0.5, 1 and 1.5, the upper end of a 95%
+    interval is too low in 0.022, 0.037 and 0.067 of samples. For t intervals this is 0.048, 0.097
+    and 0.18 (test_skewed_ends_miss_less_often_than_t).
 
-    When not to use it: where a cost is rare and huge, such as one run in a thousand: no sample
-    without it can tell.
+    When not to use it: if a huge cost is rare, such as once in a thousand runs, because most
+    samples do not contain it.
 
     References
     ----------
@@ -64,7 +65,7 @@ def skewed_ends(mean, variance, influence, df, confidence_level=0.95):
     for farthest, side in ((influence.min(axis=0), reach), (influence.max(axis=0), -reach)):
         with np.errstate(invalid="ignore", divide="ignore"):
             skewness = (third + farthest**3) / (second + farthest**2) ** 1.5
-            # As large a part of the variance as the influences have it.
+            # Keep the same share of the variance as in the influences.
             error = np.sqrt(variance * (share + share**2 * farthest**2 / second))
         end = mean - error * _solved(side, np.nan_to_num(skewness))
         ends.append(np.where(variance == 0, mean, end))
@@ -73,18 +74,18 @@ def skewed_ends(mean, variance, influence, df, confidence_level=0.95):
 
 def _solved(y, r):
     """T of ``T + r T^2 / 3 + r^2 T^3 / 27 + r / 6 = y``."""
-    small = np.abs(r) < 1e-6  # where the ratio below loses its digits
+    small = np.abs(r) < 1e-6  # the ratio below would lose precision
     safe = np.where(small, 1.0, r)
     return np.where(small, y, 3 / safe * (np.cbrt(1 + safe * (y - safe / 6)) - 1))
 
 
 def observed_frontier(score, cost):
-    """Models that no other beats in one of score and cost and equals or beats in the other.
+    """Models that no other dominates: none is better in score or cost and as good in the other.
 
     Parameters
     ----------
     score, cost : array-like of shape (n_models,)
-        High scores and low costs are good; nan is on no frontier.
+        High scores and low costs are good; models with nan are not on the frontier.
 
     Returns
     -------
@@ -102,21 +103,21 @@ def observed_frontier(score, cost):
 
 
 def dominance(better, cost, variance, influence, df, confidence_level):
-    """Which model surely scores higher than which other, and costs less.
+    """Find pairs of models in which the first has a significantly better score and lower cost.
 
     Parameters
     ----------
     better : ndarray of bool of shape (n_models, n_models)
-        Whether the row's model surely has the better score than the column's.
+        Whether the row's model has a significantly better score than the column's.
     cost : ndarray of shape (n_models,)
-        Mean costs; nan where unknown.
+        Mean costs; nan if unknown.
     variance, df : ndarray of shape (n_models, n_models)
-        Sampling variances of the differences of costs, and their degrees of freedom; 0 for two
-        costs that are known exactly, such as list prices.
+        Sampling variances of cost differences, and their degrees of freedom; 0 for two costs
+        that are known exactly, such as list prices.
     influence : ndarray of shape (n_clusters, n_models)
-        As in `skewed_ends`, of each model's cost.
+        As in `skewed_ends`, for each model's cost.
     confidence_level : float
-        Level of the interval of each difference; `better` should have the same.
+        Confidence level of each difference; `better` should have the same level.
 
     Returns
     -------
@@ -125,8 +126,9 @@ def dominance(better, cost, variance, influence, df, confidence_level):
 
     Notes
     -----
-    An intersection-union test: that b dominates a is false if b scores no higher or costs no less,
-    and both are rejected at the full level [1]_; a correction for two quantities is not needed.
+    This is an intersection-union test. The null hypothesis is that b scores no higher or costs no
+    less than a. Both parts are tested at the full level, so no adjustment for two quantities is
+    needed [1]_.
 
     References
     ----------
@@ -148,8 +150,8 @@ def dominance(better, cost, variance, influence, df, confidence_level):
         candidate = better & (cost[:, None] <= cost)
     for j in np.flatnonzero(candidate.any(axis=1)):
         others = np.flatnonzero(candidate[j])
-        apart = influence[:, [j]] - influence[:, others]
-        moments = variance[j, others], apart, df[j, others]
+        difference = influence[:, [j]] - influence[:, others]
+        moments = variance[j, others], difference, df[j, others]
         high = skewed_ends(cost[j] - cost[others], *moments, confidence_level).high
         found[j, others] = (high < 0) | ((variance[j, others] == 0) & (high == 0))
     return found

@@ -1,4 +1,4 @@
-"""Kemeny's consensus: the order of the models that the tasks contradict least."""
+"""Kemeny's consensus: the order of the models with the fewest disagreements with the tasks."""
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -7,18 +7,18 @@ LARGEST_EXACT = 16
 
 
 def disagreements(scores):
-    """For every order of two models, on how many tasks it is the other way round.
+    """Count the tasks that disagree with each order of two models.
 
     Parameters
     ----------
     scores : array-like of shape (n_models, n_tasks)
-        Scores; high is good, and only their order within a task counts.
+        Scores; high is good. Only their order within a task matters.
 
     Returns
     -------
     ndarray of int of shape (n_models, n_models)
-        Entry (a, b): number of tasks on which `b` has a higher score than `a`, the cost of placing
-        `a` before `b`. A tie costs nothing either way.
+        Entry (a, b): number of tasks on which `b` has a higher score than `a`, which is the cost
+        of placing `a` before `b`. Ties cost nothing.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def disagreements(scores):
 
 
 def order_cost(order, cost):
-    """Sum of the costs of all pairs as an order places them.
+    """Total cost of an order, summed over all pairs.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def order_cost(order, cost):
     Returns
     -------
     int or float
-        ``sum over p < q of cost[order[p], order[q]]``; for `disagreements` Kendall's distance.
+        ``sum over p < q of cost[order[p], order[q]]``. For `disagreements`, Kendall's distance.
 
     Examples
     --------
@@ -57,18 +57,18 @@ def order_cost(order, cost):
 
 
 def exact_order(cost):
-    """Cheapest of all orders of a few models.
+    """Find an order of minimal cost for at most 16 models.
 
     Parameters
     ----------
     cost : ndarray of shape (n_models, n_models)
-        Entry (a, b) is the cost of placing `a` before `b`. At most 16 models, for memory: 2^16
-        subsets times 16.
+        Entry (a, b) is the cost of placing `a` before `b`. The limit of 16 models is due to memory
+        (2^16 subsets times 16).
 
     Returns
     -------
     ndarray of int of shape (n_models,)
-        An order of least total cost, best first. Other orders may cost the same.
+        An order of minimal total cost, best first. Other orders may have the same cost.
 
     Notes
     -----
@@ -101,7 +101,7 @@ def exact_order(cost):
 
 
 def local_order(cost):
-    """A cheap order of many models: Borda's, improved by moving one model at a time.
+    """Find an order of low cost for many models, by Borda counts and local search.
 
     Parameters
     ----------
@@ -111,13 +111,13 @@ def local_order(cost):
     Returns
     -------
     ndarray of int of shape (n_models,)
-        An order, best first, that no move of a single model makes cheaper.
+        An order, best first, that no move of a single model improves.
 
     Notes
     -----
-    Starts with the models sorted by the total cost of placing each before all others (Borda), and
-    moves models to their cheapest positions until none moves. On 16 models the result is often
-    optimal and otherwise close (test_local_search_is_close_to_optimal).
+    The search starts with the models sorted by the total cost of placing each before all others
+    (Borda). It moves single models to their best positions until none moves. On 16 models the
+    result is often optimal, and otherwise close (test_local_search_is_close_to_optimal).
 
     Examples
     --------
@@ -140,7 +140,7 @@ def local_order(cost):
 
 
 def majority_components(cost):
-    """Groups of models between which majorities settle the order.
+    """Split the models into groups with an order between groups that majorities determine.
 
     Parameters
     ----------
@@ -154,9 +154,9 @@ def majority_components(cost):
 
     Notes
     -----
-    The strongly connected components of the graph in which `a` points to `b` where placing it first
-    costs no more. Each cheapest order goes through them in turn (the extended Condorcet criterion;
-    Truchon 1998, Cahier 98-15, CREFA, Universite Laval).
+    The groups are the strongly connected components of a graph. It has an edge from `a` to `b` if
+    placing `a` first does not cost more. Every optimal order keeps the groups together, in this
+    order (extended Condorcet criterion; Truchon 1998, Cahier 98-15, CREFA, Universite Laval).
 
     Examples
     --------
@@ -165,14 +165,14 @@ def majority_components(cost):
     """
     points_to = cost <= cost.T
     n_groups, group = connected_components(points_to, directed=True, connection="strong")
-    # An earlier group points to all that a later one points to, and to that group.
+    # An earlier group points to all models that a later group points to, and to that group.
     reach = np.zeros(n_groups)
     np.maximum.at(reach, group, points_to.sum(axis=1))
     return [np.flatnonzero(group == g) for g in np.argsort(-reach)]
 
 
 def _subset_sums(values):
-    """Sums over all subsets, subset `s` holding the values whose bits are set in `s`."""
+    """Sums over all subsets; subset `s` contains the values with bits set in `s`."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums, sums + value])

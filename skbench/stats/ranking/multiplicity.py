@@ -1,22 +1,22 @@
-"""Levels and p-values that allow for several comparisons."""
+"""Confidence levels and p-values adjusted for several comparisons."""
 
 import numpy as np
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
-_DRAWS = 20_000  # of the largest error: its level is right to .002
-_FEWEST_DF = 19  # with fewer every standard error errs on its own, and only Bonferroni holds
+_DRAWS = 20_000  # gives the level to within 0.002
+_FEWEST_DF = 19  # with fewer, errors of the standard errors matter, so use Bonferroni
 
 
 def bonferroni_level(confidence_level, n_comparisons):
-    """Level of each interval at which all of them hold together.
+    """Confidence level of each interval if all intervals are to hold simultaneously.
 
     Parameters
     ----------
     confidence_level : float
-        Probability that all intervals cover at once.
+        Probability that all intervals cover.
     n_comparisons : int
-        Number of intervals, fixed before looking.
+        Number of intervals, fixed before looking at results.
 
     Returns
     -------
@@ -25,8 +25,8 @@ def bonferroni_level(confidence_level, n_comparisons):
 
     Notes
     -----
-    Valid under any dependence between the intervals. The number is that of all comparisons one
-    might have reported.
+    The level is valid under any dependence between the intervals. Count all comparisons that might
+    have been reported.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def bonferroni_level(confidence_level, n_comparisons):
 
 
 def holm(p_values):
-    """Holm's adjusted p-values.
+    """Adjust p-values by Holm's method.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ def holm(p_values):
     Returns
     -------
     ndarray of shape (..., n_comparisons)
-        Adjusted p-values: comparing them with alpha keeps the probability of any false rejection in
-        the family below alpha.
+        Adjusted p-values. Rejecting those at most alpha keeps the probability of any false
+        rejection in the family at most alpha.
 
     Notes
     -----
     With the p-values of a family sorted, ``p_(1) <= ... <= p_(m)``, the i-th becomes
     ``min(1, max over k <= i of (m - k + 1) p_(k))`` (Holm 1979, Scandinavian Journal of Statistics
-    6, 65-70). Valid under any dependence, and never less powerful than Bonferroni, ``min(1, m p)``.
-    `bonferroni_level` gives intervals too.
+    6, 65-70). The method is valid under any dependence, and never less powerful than Bonferroni,
+    ``min(1, m p)``. For intervals, use `bonferroni_level`.
 
     Examples
     --------
@@ -73,25 +73,25 @@ def holm(p_values):
 
 
 def false_coverage_level(p_values, confidence_level):
-    """Level of intervals that exclude 0 where the false discovery rate lets one reject.
+    """Confidence level of intervals that agree with false discovery rate control.
 
     Parameters
     ----------
     p_values : array-like of shape (n,)
-        p-values that agree with the intervals; nan where unknown.
+        p-values that agree with the intervals; nan if unknown.
     confidence_level : float
-        1 less the false discovery rate.
+        1 minus the false discovery rate.
 
     Returns
     -------
     float
-        ``1 - q max(R, 1) / m``, with R of m rejected by Benjamini and Hochberg's rule; Bonferroni's
-        level where none are.
+        ``1 - q max(R, 1) / m`` if the Benjamini-Hochberg procedure rejects R of m hypotheses. If
+        it rejects none, this is the Bonferroni level.
 
     Notes
     -----
-    Of the intervals of those rejected, a share of at most `q` fails to cover on average (Benjamini
-    and Yekutieli 2005, Journal of the American Statistical Association 100, 71-81).
+    On average, at most a share `q` of the intervals of rejected hypotheses does not cover
+    (Benjamini and Yekutieli 2005, Journal of the American Statistical Association 100, 71-81).
 
     Examples
     --------
@@ -105,22 +105,22 @@ def false_coverage_level(p_values, confidence_level):
 
 
 def simultaneous_level(correlation, df, confidence_level):
-    """Level of each interval at which those of correlated means hold together.
+    """Confidence level of each interval if those of correlated means are to be simultaneous.
 
     Parameters
     ----------
     correlation : ndarray of shape (n, n)
         Correlation of the means.
     df : float
-        Degrees of freedom of their variances, the fewest.
+        Smallest degrees of freedom of their variances.
     confidence_level : float
-        Probability that all intervals cover at once.
+        Probability that all intervals cover.
 
     Returns
     -------
     float
-        Level of a t interval whose critical value is the quantile of the largest of n correlated t
-        statistics (max-t), by Monte Carlo; below 19 degrees of freedom that of Bonferroni.
+        Level of a t interval with the critical value of the largest of n correlated t statistics
+        (max-t), by Monte Carlo. Below 19 degrees of freedom, the Bonferroni level.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Is a candidate not worse than a baseline by more than a margin: verdicts and power."""
+"""Non-inferiority of a candidate to a baseline: verdicts and power."""
 
 import math
 
@@ -9,21 +9,21 @@ from skbench.stats.ranking.power import power_mcnemar
 
 
 def decide(low, high, margin, fail="worse"):
-    """Verdicts of intervals of candidate minus baseline.
+    """Verdicts from intervals of candidate minus baseline.
 
     Parameters
     ----------
     low, high : array-like of shape (n_groups,)
-        Ends of the intervals; nan is undecided.
+        Ends of the intervals; nan means undecided.
     margin : float
-        Loss that is put up with, above 0.
+        Tolerated loss, above 0.
     fail : {"worse", "margin"}, default="worse"
-        Whether it fails where a loss is shown, or only where one beyond the margin is.
+        Whether any significant loss fails, or only one significantly larger than the margin.
 
     Returns
     -------
     ndarray of str of shape (n_groups,)
-        "pass" where ``low > -margin``, else "fail" where ``high < 0`` (or ``high < -margin``), else
+        "pass" if ``low > -margin``, else "fail" if ``high < 0`` (or ``high < -margin``), else
         "undecided".
 
     Examples
@@ -37,20 +37,20 @@ def decide(low, high, margin, fail="worse"):
 
 
 def disagreement(only_a, only_b, n, difference):
-    """Most likely probability that one model alone is right, given their difference.
+    """Maximum likelihood estimate of the probability of disagreement, given the difference.
 
     Parameters
     ----------
     only_a, only_b, n : array-like of shape (n_groups,)
-        Items that only the one and only the other answered correctly, and all items.
+        Items that only model a, or only model b, answered correctly, and all items.
     difference : float or array-like
-        Of the proportions of right answers, a minus b.
+        Difference of the shares of correct answers, a minus b.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``2 q + difference``, at least the difference itself, with `q` the probability of an item
-        for b alone: the root of Tango's quadratic (`skbench.stats.paired`).
+        ``2 q + difference``, where `q` is the probability that only model b is correct: the root of
+        Tango's quadratic (`skbench.stats.paired`).
 
     Examples
     --------
@@ -64,30 +64,31 @@ def disagreement(only_a, only_b, n, difference):
 
 
 def power_of_counts(n, disagreement_share, margin, confidence_level=0.95, fail="worse"):
-    """Chance that a gate on right and wrong answers decides what its margin is for.
+    """Power of a gate on scores of 0 and 1.
 
     Parameters
     ----------
     n : int
-        Items.
+        Number of items.
     disagreement_share : float
-        Probability that one model alone answers an item correctly, see `disagreement`; at least the
-        margin is taken.
+        Probability that only one model answers an item correctly (see `disagreement`); at least
+        the margin is used.
     margin, fail
         As in `decide`.
     confidence_level : float, default=0.95
-        Of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
     float
-        For ``fail="worse"`` the chance to fail a candidate that is worse by the margin, else the
-        chance to pass one that is as good.
+        With ``fail="worse"``, the probability of failing a candidate that is worse by the margin.
+        Otherwise, the probability of passing one that is as good.
 
     Notes
     -----
-    To fail: the power of McNemar's exact test, at most ``1 - alpha / 2``. To pass: normal, with
-    Tango's variance at the margin, within .06 of the sum over all counts from 40 items on.
+    The probability of failing is the power of McNemar's exact test, at most ``1 - alpha / 2``. The
+    probability of passing is a normal approximation with Tango's variance at the margin. From 40
+    items on it is within 0.06 of the sum over all counts.
 
     Examples
     --------
@@ -97,19 +98,19 @@ def power_of_counts(n, disagreement_share, margin, confidence_level=0.95, fail="
     share, alpha = min(max(disagreement_share, margin), 1.0), 1 - confidence_level
     if fail == "worse":
         return min(power_mcnemar(margin, n, share, confidence_level), 1 - alpha / 2)
-    spread = math.sqrt(share), math.sqrt(_variance_at(share, margin))
-    return float(ndtr((math.sqrt(n) * margin + ndtri(alpha / 2) * spread[1]) / spread[0]))
+    deviations = math.sqrt(share), math.sqrt(_variance_at(share, margin))
+    return float(ndtr((math.sqrt(n) * margin + ndtri(alpha / 2) * deviations[1]) / deviations[0]))
 
 
 def items_to_pass(disagreement_share, margin, confidence_level=0.95, power=0.8):
-    """Number of items at which a gate passes a candidate that is as good.
+    """Number of items at which a gate passes an equally good candidate with a given probability.
 
     Parameters
     ----------
     disagreement_share, margin, confidence_level
         As in `power_of_counts`.
     power : float, default=0.8
-        Chance to pass.
+        Probability of passing.
 
     Returns
     -------
@@ -126,5 +127,5 @@ def items_to_pass(disagreement_share, margin, confidence_level=0.95, power=0.8):
 
 
 def _variance_at(share, margin):
-    """Tango's variance of a difference of 0, were it minus the margin."""
+    """Tango's variance at a difference of minus the margin, if the observed difference is 0."""
     return disagreement(share / 2, share / 2, 1, -margin) - margin**2

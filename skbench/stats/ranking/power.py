@@ -1,4 +1,4 @@
-"""How many items a comparison of two models needs, and what a given number can show."""
+"""Items needed for a comparison of two models, power, and minimum detectable effect."""
 
 import math
 
@@ -8,24 +8,24 @@ from scipy.stats import binom
 
 from skbench.stats.intervals.worst_case import end_variances
 
-_MOST_ITEMS = 1e12  # that an exact test is planned with
-_TAIL = 1e-10  # of the number of disagreements that is left out
+_MOST_ITEMS = 1e12  # limit of plans by an exact test
+_TAIL = 1e-10  # probability of numbers of disagreements that is neglected
 
 
 def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect=1.0):
-    """Variance that one item adds to a difference of two models.
+    """Variance that one item adds to the difference between two models.
 
     Parameters
     ----------
     omega2 : float
-        Variance over items of the difference of the models' expected scores, see
-        `skbench.stats.aggregation.difference_variance`.
+        Variance over items of the difference between the models' expected scores
+        (`skbench.stats.aggregation.difference_variance`).
     sigma2_a, sigma2_b : float, default=0.0
         Variance of repeated answers to one item, averaged over items.
     n_repeats : int, default=1
         Answers of each model to each item.
     design_effect : float, default=1.0
-        What clusters multiply `omega2` by: `skbench.stats.clustered.expected_design_effect`.
+        Design effect of clusters (`skbench.stats.clustered.expected_design_effect`).
 
     Returns
     -------
@@ -34,8 +34,8 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
 
     Notes
     -----
-    The variance components of Miller (2024), Adding error bars to evals, arXiv 2411.00640. With one
-    answer per item take the variance of the differences, ``omega2 + sigma2_a + sigma2_b``, as
+    Variance components of Miller (2024), Adding error bars to evals, arXiv 2411.00640. With one
+    answer per item, pass the variance of the differences, ``omega2 + sigma2_a + sigma2_b``, as
     `omega2`.
 
     Examples
@@ -47,18 +47,18 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
 
 
 def required_n(effect, variance, confidence_level=0.95, power=0.8):
-    """Number of items at which a difference is found with a given chance.
+    """Number of items at which a difference is detected with a given power.
 
     Parameters
     ----------
     effect : float
-        True difference of the models, in the units of the score, not 0.
+        True difference between the models, in the units of the score, not 0.
     variance : float
-        Variance that one item adds, see `item_variance`.
+        Variance that one item adds (`item_variance`).
     confidence_level : float, default=0.95
-        Of the two-sided interval that has to leave out 0.
+        Confidence level of the two-sided interval that must exclude 0.
     power : float, default=0.8
-        Chance that it does, when the difference is `effect`.
+        Probability that it does if the difference is `effect`.
 
     Returns
     -------
@@ -67,9 +67,9 @@ def required_n(effect, variance, confidence_level=0.95, power=0.8):
 
     Notes
     -----
-    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2``, the formula of Miller (2024). The t
-    test (`required_n_t`) and McNemar's exact test (`required_n_mcnemar`) need more. An observed
-    difference that just reaches significance always has power 1/2: do not plug it in.
+    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2`` (Miller 2024). The t test
+    (`required_n_t`) and McNemar's exact test (`required_n_mcnemar`) need more items. Do not insert
+    an observed difference: one that is just significant always has power 1/2.
 
     Examples
     --------
@@ -80,14 +80,14 @@ def required_n(effect, variance, confidence_level=0.95, power=0.8):
 
 
 def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
-    """Smallest true difference that so many items find with a given chance.
+    """Smallest true difference that a number of items detects with a given power.
 
     Parameters
     ----------
     n_items : float
         Number of items.
     variance, confidence_level, power
-        As in `required_n`, whose inverse this is.
+        As in `required_n`.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
 
     Notes
     -----
-    ``(z_{alpha/2} + z_{1-power}) sqrt(variance / n_items)``.
+    ``(z_{alpha/2} + z_{1-power}) sqrt(variance / n_items)``, the inverse of `required_n`.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
 
 
 def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1, distance=0.0):
-    """Power of the paired t test, or of an interval with one worst case more, given a difference.
+    """Power of the paired t test, or of an interval with one added worst case.
 
     Parameters
     ----------
@@ -118,19 +118,20 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1, di
     cluster_size : float or ndarray, default=1
         Items per cluster.
     distance : float or ndarray, default=0
-        Of the difference from the bound at which the interval counts one more item
+        Distance of the difference from the bound at which the interval adds one item
         (`skbench.stats.worst_case`); 0 for the t test.
 
     Returns
     -------
     float or ndarray
-        Chance of a significant difference of the right sign.
+        Probability of a significant difference with the correct sign.
 
     Notes
     -----
-    The noncentral t distribution with ``n / cluster_size - 1`` degrees of freedom (at least 1) and
-    noncentrality ``|effect| / sqrt(variance / n)``: exact for normal differences in equal clusters.
-    The worst case multiplies the critical value by the ratio of standard errors.
+    The power follows from the noncentral t distribution with ``n / cluster_size - 1`` degrees of
+    freedom (at least 1) and noncentrality ``|effect| / sqrt(variance / n)``. It is exact for normal
+    differences in clusters of equal size. The worst case multiplies the critical value by the
+    ratio of standard errors.
 
     Examples
     --------
@@ -145,29 +146,29 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1, di
         critical = critical * np.sqrt(end_variances(0.0, own, n, -distance).low / own)
     effect = np.abs(effect) / np.sqrt(own)  # in standard errors
     below = nctdtr(df, effect, critical)
-    # nan is next to nothing, too (test_every_effect_that_is_detectable_has_a_plan).
+    # nan means almost 0 (test_every_effect_that_is_detectable_has_a_plan).
     return 1 - np.where(np.isnan(below) & np.isfinite(effect), 0.0, below)
 
 
 def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_size=1, distance=0.0):
-    """Number of items at which `power_t` is a given chance.
+    """Number of items at which `power_t` reaches a given power.
 
     Parameters
     ----------
     effect, variance, confidence_level, power
-        As in `required_n`; an effect of 0 takes infinitely many items.
+        As in `required_n`; an effect of 0 needs infinitely many items.
     cluster_size, distance
         As in `power_t`.
 
     Returns
     -------
     ndarray
-        Not rounded, at least two clusters; nan where the variance is.
+        Not rounded, at least two clusters; nan if the variance is nan.
 
     Notes
     -----
-    Solves ``power_t(n) = power`` by Newton's method in brackets: with few clusters power leaps
-    (test_every_t_plan_is_the_first_that_has_the_power).
+    Solves ``power_t(n) = power`` by Newton's method within brackets, because with few clusters the
+    power changes abruptly (test_every_t_plan_is_the_first_that_has_the_power).
 
     Examples
     --------
@@ -207,28 +208,28 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
 
 def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
-    """Power of McNemar's exact test, given a true difference.
+    """Power of McNemar's exact test at a true difference.
 
     Parameters
     ----------
     effect : float
-        True difference of the shares of right answers.
+        True difference of the shares of correct answers.
     n_items : int
         Number of items, each answered once by both models.
     disagreement : float
-        Share of the items on which one model is right and the other wrong, at least ``|effect|``.
+        Share of items that only one model answers correctly, at least ``|effect|``.
     confidence_level : float, default=0.95
-        1 less the level of the two-sided test.
+        1 minus the significance level of the two-sided test.
 
     Returns
     -------
     float
-        Chance of a significant difference of the right sign.
+        Probability of a significant difference with the correct sign.
 
     Notes
     -----
-    The number of disagreements is binomial with `disagreement`, those that favour the better model
-    with ``(1 + effect / disagreement) / 2``. Items must be independent, not in clusters.
+    The number of disagreements is binomial with probability `disagreement`. Each one favors the
+    better model with probability ``(1 + effect / disagreement) / 2``. Items must be independent.
 
     Examples
     --------
@@ -244,12 +245,12 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
 
 
 def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
-    """Number of items at which McNemar's exact test finds a difference, by a formula.
+    """Approximate number of items at which McNemar's exact test detects a difference.
 
     Parameters
     ----------
     effect, disagreement, confidence_level, power
-        As in `power_mcnemar` and `required_n`; an effect of 0 takes infinitely many items.
+        As in `power_mcnemar` and `required_n`; an effect of 0 needs infinitely many items.
 
     Returns
     -------
@@ -259,9 +260,9 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
     Notes
     -----
     ``(z_{alpha/2} sqrt(m) + z_{1-power} sqrt(m - effect^2))^2 / effect^2 + 1 /
-    |effect|`` with `m` the disagreement. Within 5% of `power_mcnemar` where an effect is up to half
-    of the disagreements (test_mcnemar_formula), up to a third too many where all of these favour
-    one model.
+    |effect|`` with the disagreement `m`. The number is within 5% of the exact one if the effect is
+    at most half of the disagreement (test_mcnemar_formula). It is up to a third too large if all
+    disagreements favor one model.
 
     Examples
     --------
@@ -276,19 +277,19 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
 
 
 def exact_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
-    """Number of items at which McNemar's exact test has the power, and with one fewer has not.
+    """Number of items at which McNemar's exact test has a given power, but not with one fewer.
 
     Parameters
     ----------
     effect, disagreement : float
-        As in `power_mcnemar`; an effect of 0 takes infinitely many items.
+        As in `power_mcnemar`; an effect of 0 needs infinitely many items.
     confidence_level, power
         As in `required_n`.
 
     Returns
     -------
     float
-        A whole number, or inf beyond 1e12. The power is a saw in n: this is one of its teeth.
+        An integer, or inf above 1e12. The power is not monotone in n, so other n may also qualify.
 
     Examples
     --------
@@ -296,7 +297,7 @@ def exact_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
     >>> n, bool(power_mcnemar(0.1, n, 0.3) >= 0.8 > power_mcnemar(0.1, n - 1, 0.3))
     (249, True)
     """
-    disagreement = max(disagreement, abs(effect))  # but for rounding
+    disagreement = max(disagreement, abs(effect))  # corrects rounding
     start = required_n_mcnemar(effect, disagreement, confidence_level, power)
     if not start < _MOST_ITEMS:
         return np.inf

@@ -1,4 +1,4 @@
-"""Rank scores of models on one data set: distances from the best in standard deviations."""
+"""Rank scores of models on a data set: distances from the best in standard deviations."""
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -10,18 +10,17 @@ _ROUNDING = 1e-12  # of means, relative
 
 
 def welch_p_value(higher, lower):
-    """One-sided Welch test of whether one mean exceeds another.
+    """One-sided p-value of Welch's test that one mean exceeds another.
 
     Parameters
     ----------
     higher, lower : tuple of three floats or arrays
-        Mean, variance (``ddof=1``) and number of the scores of each side, broadcast.
+        Mean, variance (``ddof=1``) and number of scores of each side, broadcast.
 
     Returns
     -------
     float or ndarray
-        Probability of a t value at least as high if the means are equal; 0 or 1 without any spread,
-        1 for equal means.
+        p-value. If both variances are 0, it is 0 if the first mean is higher, and otherwise 1.
 
     Notes
     -----
@@ -41,31 +40,31 @@ def welch_p_value(higher, lower):
 
 
 def welch_rank_scores(mean, variance, n):
-    """Rank scores on one data set, where insignificant differences count nothing.
+    """Rank scores on one data set, in which insignificant differences count as 0.
 
     Parameters
     ----------
     mean : ndarray of shape (n_models,)
         Mean score of each model; high is good, nan for a missing score.
     variance : ndarray of shape (n_models,)
-        Variance (``ddof=1``) of the raw scores of each.
+        Variance (``ddof=1``) of the raw scores of each model.
     n : ndarray of shape (n_models,)
-        Number of the raw scores of each, at least 2.
+        Number of raw scores of each model, at least 2.
 
     Returns
     -------
     ndarray of shape (n_models,)
-        Rank scores: 1 for the best, low is good, infinite where the score is missing.
+        Rank scores: 1 for the best, low is good; infinite if the score is missing.
 
     Notes
     -----
-    In the order of their means each model is compared with the anchor, at first the best, whose
-    score is 1, by a one-sided Welch test at 5%. A model that is significantly worse has the
-    anchor's score plus ``(mean_anchor - mean) / sd`` and becomes the anchor; any other has the
-    anchor's score. Of equal means the more certain one comes first; EuroEval leaves that to the
-    order of its table. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
-    https://euroeval.com/methodology). Bootstrap replicates of one evaluation are not independent
-    scores.
+    In the order of their means, models are compared with an anchor by a one-sided Welch test at 5%.
+    The first anchor is the best model, with score 1. A significantly worse model has the anchor's
+    score plus ``(mean_anchor - mean) / sd``, and becomes the next anchor. Other models have the
+    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
+    https://euroeval.com/methodology). Among equal means, the one with the smaller standard error
+    comes first; EuroEval uses the order of its table. The test assumes independent raw scores,
+    which bootstrap replicates of one evaluation are not.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def welch_rank_scores(mean, variance, n):
 
 
 def pooled_rank_scores(mean, variance, n):
-    """Rank scores on one data set, by distance from the best in units of all raw scores.
+    """Rank scores on one data set, in standard deviations of all raw scores.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def pooled_rank_scores(mean, variance, n):
     Returns
     -------
     ndarray of shape (n_models,)
-        Rank scores: 1 for the best, low is good, infinite where the score is missing.
+        Rank scores: 1 for the best, low is good; infinite if the score is missing.
 
     Notes
     -----
@@ -115,42 +114,42 @@ def pooled_rank_scores(mean, variance, n):
     there = ~np.isnan(mean)
     sd = _pooled_sd(mean, variance, n)
     behind = np.nanmax(mean) - mean
-    # 0 / 0: all scores are equal, so nobody is behind.
+    # 0 / 0 means that all scores are equal, with distance 0.
     distance = np.divide(behind, sd, out=np.zeros_like(behind), where=(behind > 0) & (sd > 0))
     return np.where(there, 1 + distance, np.inf)
 
 
 def rank_score_errors(mean, variance, n, weight, pooled=False):
-    """Mean rank scores without the gate, and the errors of their differences.
+    """Mean rank scores without significance tests, and standard errors of their differences.
 
     Parameters
     ----------
     mean, variance, n : ndarray of shape (n_models, n_datasets)
-        Mean score of each model on each data set, variance (``ddof=1``) and number of its raw
-        scores, each from a bootstrap sample of the test set; nan for a missing score.
+        Mean of each model on each data set, variance (``ddof=1``) and number of raw scores, each
+        from a bootstrap sample of the test set; nan for a missing score.
     weight : ndarray of shape (n_datasets,)
-        Of each data set in the overall score.
+        Weight of each data set in the overall score.
     pooled : bool, default=False
-        Whether distances are in standard deviations of all raw scores, as in `pooled_rank_scores`,
-        or of the models' means.
+        Whether distances are in standard deviations of all raw scores (`pooled_rank_scores`) or
+        of the means of models.
 
     Returns
     -------
     score : ndarray of shape (n_models,)
-        ``1 + sum_d w_d (best_d - mean_d) / s_d``; low is good. Nan where a score is missing; the
-        others of that model count in ``best_d`` and ``s_d``.
+        ``1 + sum_d w_d (best_d - mean_d) / s_d``; low is good. nan for models with a missing score,
+        although their other scores count in ``best_d`` and ``s_d``.
     difference_error : ndarray of shape (n_models, n_models)
         Standard error of every difference; 0 on the diagonal.
     df : ndarray of shape (n_models, n_models)
-        Its degrees of freedom; infinite where the error is 0.
+        Degrees of freedom of the difference; infinite if the error is 0.
 
     Notes
     -----
-    The limit of `welch_rank_scores` for ever larger test sets. A mean over K bootstrap samples is
-    off the truth by ``v (1 + 1/K)``, `v` being their variance, so that of a model's score is
-    ``q = sum_d (w_d / s_d)^2 v_d (1 + 1/K)``, and that of a difference the sum of two, with
-    Satterthwaite's degrees of freedom from ``K - 1`` each. The units ``s_d`` are taken as known,
-    and models as independent.
+    The score is the limit of `welch_rank_scores` for large test sets. If K bootstrap samples have
+    variance `v`, their mean has sampling variance ``v (1 + 1/K)``. So the variance of a model's
+    score is ``q = sum_d (w_d / s_d)^2 v_d (1 + 1/K)``. That of a difference is the sum of two, with
+    Satterthwaite degrees of freedom from ``K - 1`` each. Units ``s_d`` are treated as known, and
+    models as independent.
 
     Examples
     --------
@@ -167,13 +166,13 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     else:
         sd = np.nanstd(mean, axis=0)
         sd[sd <= _ROUNDING * np.nanmax(np.abs(mean), axis=0)] = 0
-    # A data set on which all models are the same parts none of them.
+    # A data set with equal means for all models has no effect.
     unit = np.divide(weight, sd, out=np.zeros_like(sd), where=sd > 0)
     parts = unit**2 * variance * (1 + 1 / n)
     squares = parts.sum(axis=1)
     both = squares[:, None] + squares
-    spread = (parts**2 / (n - 1)).sum(axis=1)
-    below = spread[:, None] + spread
+    weighted = (parts**2 / (n - 1)).sum(axis=1)
+    below = weighted[:, None] + weighted
     df = np.divide(both**2, below, out=np.full_like(both, np.inf), where=below > 0)
     error = np.sqrt(both)
     np.fill_diagonal(error, 0.0)
@@ -191,7 +190,7 @@ def _pooled_sd(mean, variance, n):
 
 
 def _without_rounding(mean, variance):
-    """Means of equal scores made equal, and variances of equal scores made 0."""
+    """Make means of equal scores equal, and variances of equal scores 0."""
     unit = ROUNDING * np.nanmax(np.abs(mean))
     if not unit > 0:
         return mean, variance

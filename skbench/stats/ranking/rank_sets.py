@@ -1,15 +1,15 @@
-"""Which models are better than which, with control of the errors over all pairs."""
+"""Significant differences between models, with error control over all pairs."""
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t as student_t
 
-_BATCH_CELLS = 2**18  # differences held at once, 2 MB
+_BATCH_CELLS = 2**18  # differences in memory at once, 2 MB
 
 
 class Dominance(NamedTuple):
-    """Significant differences of each model from the others.
+    """Significant differences between each model and the others.
 
     Attributes
     ----------
@@ -17,7 +17,7 @@ class Dominance(NamedTuple):
         Entry (j, k): model `j` is significantly better than `k`.
     below : ndarray of bool of shape (n_models, n_models)
         Entry (j, k): model `j` is significantly worse than `k`. The transpose of `above` for
-        simultaneous tests; not for marginal ones, where every row stands for itself.
+        simultaneous tests, but not for marginal ones, which treat each row separately.
     """
 
     above: np.ndarray
@@ -32,22 +32,22 @@ def dominance(
     simultaneous=True,
     stepdown=True,
 ):
-    """Signs of pairwise differences, free of any error with a given probability.
+    """Find significant pairwise differences by simulated critical values.
 
     Parameters
     ----------
     estimate : ndarray of shape (n_models,)
-        Estimated performances; high is good.
+        Estimated scores; high is good.
     difference_error : ndarray of shape (n_models, n_models)
         Standard error of ``estimate[j] - estimate[k]``; 0 on the diagonal.
     noise : ndarray of shape (n_draws, n_models)
-        Draws of the joint error ``estimate - truth``, with mean 0.
+        Draws of the joint sampling error of the estimates, with mean 0.
     confidence_level : float, default=0.95
         Probability of no wrong sign among all pairs, or among those of one model.
     simultaneous : bool, default=True
-        Whether one family holds all pairs, or each model has its own.
+        Whether all pairs form one family, or the pairs of each model form a separate one.
     stepdown : bool, default=True
-        Whether what is left after rejections is tested again, with a smaller critical value.
+        Whether remaining pairs are tested again after rejections, with a smaller critical value.
 
     Returns
     -------
@@ -57,11 +57,11 @@ def dominance(
 
     Notes
     -----
-    Section 3 of [1]_. For each ordered pair the hypothesis ``truth_j <= truth_k`` is rejected where
-    ``(estimate_j - estimate_k) / s_jk`` exceeds the `confidence_level` quantile of the largest
-    ``(noise_j - noise_k) / s_jk`` over the pairs still in the family; rejecting ``(j, k)`` leaves
-    ``(k, j)`` in it. A pair with standard error 0 is decided by its estimates, which makes a
-    difference look certain where every answer was right.
+    The procedure is that of section 3 of [1]_. For each ordered pair, the hypothesis that `j` is
+    not better than `k` is rejected if ``(estimate_j - estimate_k) / s_jk`` exceeds the critical
+    value, which is the `confidence_level` quantile of the largest ``(noise_j - noise_k) / s_jk``
+    over the pairs still in the family. Rejecting ``(j, k)`` keeps ``(k, j)`` in the family. If a
+    standard error is 0, any difference is significant, even if all answers are correct by chance.
 
     References
     ----------
@@ -89,14 +89,14 @@ def dominance(
 
 
 def single_step(estimate, difference_error, df, confidence_level=0.95, simultaneous=True):
-    """Signs of pairwise differences by t tests at Bonferroni's level.
+    """Find significant pairwise differences by t tests at the Bonferroni level.
 
     Parameters
     ----------
     estimate, difference_error
         As in `dominance`.
     df : ndarray of shape (n_models, n_models)
-        Degrees of freedom of these; infinite where they are known.
+        Degrees of freedom of the errors; infinite for known errors.
     confidence_level, simultaneous
         As in `dominance`.
 
@@ -106,8 +106,8 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
 
     Notes
     -----
-    ``|x_j - x_k| > t_{1 - alpha / (2 m)} s_jk`` with `m` pairs in the family: valid under any
-    dependence.
+    The test ``|x_j - x_k| > t_{1 - alpha / (2 m)} s_jk`` with `m` pairs in the family is valid
+    under any dependence.
 
     Examples
     --------
@@ -125,24 +125,25 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
 
 
 def maximal_cliques(adjacent, most=np.inf):
-    """All largest possible sets of nodes of which every two are adjacent.
+    """Find all maximal sets of nodes in which every two nodes are adjacent.
 
     Parameters
     ----------
     adjacent : ndarray of bool of shape (n, n)
         Symmetric; the diagonal is ignored.
     most : int, default=inf
-        Number of cliques after which the search ends with one more.
+        The search stops after `most` + 1 cliques.
 
     Returns
     -------
     ndarray of bool of shape (n_cliques, n)
-        One row per clique that no other node could join, in the order of their first nodes.
+        One row per maximal clique, in the order of their first nodes.
 
     Notes
     -----
     Bron and Kerbosch's algorithm with pivots (1973, Communications of the ACM 16, 575-577).
-    Overlapping intervals have at most `n` cliques; a general graph may have ``3^(n / 3)``.
+    Overlapping intervals have at most `n` maximal cliques; a general graph may have
+    ``3^(n / 3)``.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def maximal_cliques(adjacent, most=np.inf):
     packed = np.packbits(adjacent & ~np.eye(n, dtype=bool), axis=1, bitorder="little")
     neighbors = [int.from_bytes(row.tobytes(), "little") for row in packed]
     cliques = []
-    stack = [(0, (1 << n) - 1, 0)]  # members, candidates, nodes that were dealt with
+    stack = [(0, (1 << n) - 1, 0)]  # members, candidates, excluded nodes
     while stack and len(cliques) <= most:
         members, candidates, done = stack.pop()
         if not candidates and not done:
@@ -164,7 +165,7 @@ def maximal_cliques(adjacent, most=np.inf):
         near = {v: (neighbors[v] & candidates).bit_count() for v in _nodes(candidates | done)}
         n_others = candidates.bit_count() - 1
         everywhere = sum(1 << v for v in _nodes(candidates) if near[v] == n_others)
-        if everywhere:  # next to all other candidates: in every clique that is left to find
+        if everywhere:  # adjacent to all other candidates, so in every remaining clique
             left = sum(1 << v for v in _nodes(done) if not everywhere & ~neighbors[v])
             stack.append((members | everywhere, candidates & ~everywhere, left))
             continue
@@ -197,7 +198,7 @@ def _family_of_each(statistic, inverse, noise, confidence_level, stepdown):
     n_models = len(statistic)
     above, below = np.zeros((2, n_models, n_models), dtype=bool)
     for j in range(n_models):
-        # Both signs of each pair, side by side: better than k, worse than k.
+        # Both directions of each pair: better than k, worse than k.
         values = np.concatenate([statistic[j], -statistic[j]])
         left = np.tile(np.arange(n_models) != j, 2)
         draws = (noise[:, [j]] - noise) * inverse[j]

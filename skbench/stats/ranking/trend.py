@@ -1,25 +1,26 @@
-"""A trend of scores over ordered versions: weights of the slope and of the change."""
+"""Trend of scores over ordered versions: contrasts of the slope and of the change."""
 
 import numpy as np
 
 
 def trend_contrasts(place):
-    """Weights of the versions' scores in the slope and in the change from first to last.
+    """Weights of the versions' scores in the slope, and in the change from first to last.
 
     Parameters
     ----------
     place : array-like of shape (n_versions,)
-        Where each version stands: its number, or its date in years; two of them differ.
+        Number of each version, or its date in years; at least two must differ.
 
     Returns
     -------
     ndarray of shape (2, n_versions)
-        Rows of the slope and of the change, which sum to 0.
+        Weights of the slope and of the change. Each row sums to 0.
 
     Notes
     -----
-    The least-squares slope is ``sum_v c_v theta_v``, ``c_v = (x_v - x) / sum (x_v - x)^2``. The
-    change is the mean of the versions at the last place less the mean of those at the first.
+    The least-squares slope is ``sum_v c_v theta_v``, with
+    ``c_v = (x_v - mean(x)) / sum (x_v - mean(x))^2``. The change is the mean of the versions at the
+    last place minus the mean of those at the first.
 
     Examples
     --------
@@ -28,21 +29,21 @@ def trend_contrasts(place):
     """
     x = np.asarray(place, dtype=float)
     scale = np.ptp(x)
-    centered = (x - x.mean()) / scale  # squares of small or large steps neither vanish nor overflow
+    centered = (x - x.mean()) / scale  # avoids underflow and overflow of squares
     slope = centered / np.sum(centered**2) / scale
     last, first = x == x.max(), x == x.min()
     return np.array([slope, last / last.sum() - first / first.sum()])
 
 
 def reach(contrasts, width):
-    """The largest contrast of one item whose scores have a range of this width.
+    """Largest possible contrast of one item if its scores have a range of this width.
 
     Parameters
     ----------
     contrasts : array-like of shape (n_contrasts, n_versions)
         Weights that sum to 0.
     width : float
-        Greatest less least possible score.
+        Largest minus smallest possible score.
 
     Returns
     -------

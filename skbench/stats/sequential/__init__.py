@@ -1,1 +1,1 @@
-"""Inference that is valid whenever one looks."""
+"""Sequential inference, valid at every look."""

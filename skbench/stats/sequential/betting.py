@@ -5,10 +5,10 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-# Shares of the capital that are bet; each is one gambler, and all start with equal money.
+# Shares of the capital that are bet, one for each gambler; all start with equal capital.
 FRACTIONS = np.geomspace(0.02, 0.9, 8)
 _HALVINGS = 44  # 1e-13 of the range
-_PRICE = 1.2  # log capital that not knowing the best share costs (test_chance_of_a_decision)
+_PRICE = 1.2  # log capital lost because the best share is unknown (test_chance_of_a_decision)
 
 
 def log_capital(values, counts, mean):
@@ -17,11 +17,11 @@ def log_capital(values, counts, mean):
     Parameters
     ----------
     values : array-like of shape (n_values,)
-        Scores in [0, 1], each once.
+        Distinct scores in [0, 1].
     counts : array-like of shape (..., n_values)
-        How often each was seen.
+        Counts of the scores.
     mean : float
-        Mean that is bet against, in (0, 1].
+        Hypothetical mean, in (0, 1].
 
     Returns
     -------
@@ -30,10 +30,10 @@ def log_capital(values, counts, mean):
 
     Notes
     -----
-    A test martingale for every share, and so for their mean, if `mean` is the true one
-    (Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27): by Ville's inequality it ever reaches
-    ``1 / alpha`` with a chance of at most alpha. No share depends on the scores, so counts suffice.
-    The order of the scores must not depend on their values.
+    If `mean` is the true mean, the capital is a test martingale for every share, and so for their
+    mean (Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27). By Ville's inequality, it ever reaches
+    ``1 / alpha`` with probability at most alpha. Shares do not depend on the scores, so counts
+    suffice. The order of the scores must not depend on their values.
 
     Examples
     --------
@@ -42,30 +42,31 @@ def log_capital(values, counts, mean):
     """
     gains = np.log1p(FRACTIONS[:, None] * (np.asarray(values, dtype=float) / mean - 1))
     logs = np.asarray(counts) @ gains.T
-    # By hand: scipy's logsumexp takes most of the time of a look.
+    # Computed directly because scipy's logsumexp is slow.
     top = logs.max(axis=-1, keepdims=True)
     return (top + np.log(np.exp(logs - top).mean(axis=-1, keepdims=True)))[..., 0][()]
 
 
 def confidence_sequence(values, counts, confidence_level=0.95):
-    """Interval of a mean that holds at all times together.
+    """Interval of a mean that is simultaneously valid at all times.
 
     Parameters
     ----------
     values, counts
         As in `log_capital`.
     confidence_level : float, default=0.95
-        Chance that the mean is in the interval at every time one may look.
+        Probability that the interval contains the mean at every time.
 
     Returns
     -------
     low, high : float
+        Ends of the interval.
 
     Notes
     -----
-    All means that neither the gamblers who bet on more nor those who bet on less can reject with a
-    capital of ``2 / alpha``. For a fixed number of scores `skbench.stats.means.betting_interval` is
-    shorter.
+    The interval contains all means for which neither gamblers who bet on a higher mean nor those
+    who bet on a lower one reach a capital of ``2 / alpha``. For a fixed number of scores,
+    `skbench.stats.means.betting_interval` is shorter.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def _low(values, counts, goal):
 
 
 def half_width(variance, n, confidence_level=0.95):
-    """About how far the ends of a confidence sequence are from the mean of n scores.
+    """Approximate half width of a confidence sequence after n scores.
 
     ``sqrt(2 variance (log(2 / alpha) + 1.2) / n)``.
 
@@ -104,24 +105,25 @@ def half_width(variance, n, confidence_level=0.95):
 
 
 def chance_of_decision(mean, variance, n, n_end, reference, confidence_level=0.95):
-    """Chance that a confidence sequence leaves out a reference at the end.
+    """Probability that a confidence sequence excludes a reference value at the end.
 
     Parameters
     ----------
     mean, variance : float
-        Of the scores so far.
+        Mean and variance of the scores so far.
     n, n_end : int
         Number of scores so far, and at the end.
     reference : float
-        What is to be left out: 0 for a difference.
+        Value to be excluded, such as 0 for a difference.
     confidence_level : float, default=0.95
         As in `confidence_sequence`.
 
     Returns
     -------
     float
-        Predictive probability, for a flat prior on the true mean: that at the end is
-        ``N(mean, variance (1 / n - 1 / n_end))``, and decides if it is `half_width` away.
+        Predictive probability under a flat prior for the true mean. The mean at the end is
+        ``N(mean, variance (1 / n - 1 / n_end))``. The reference is excluded if it is more than
+        `half_width` away.
 
     Examples
     --------

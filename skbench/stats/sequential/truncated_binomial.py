@@ -1,4 +1,4 @@
-"""Exact tests of a proportion that stop early, and after a fixed number of trials at the latest."""
+"""Exact sequential tests of a proportion, with a largest number of trials."""
 
 import math
 
@@ -9,7 +9,7 @@ _TOLERANCE = 1e-12
 
 
 def least_trials(reference, confidence_level=0.95, aim="above"):
-    """Fewest trials that can show anything: all of them successes, or failures for "below".
+    """Smallest number of trials that can be significant, if all of them agree.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def least_trials(reference, confidence_level=0.95, aim="above"):
 
 
 def stopping_points(n_max, reference, confidence_level=0.95, aim="above"):
-    """Where a sequential test of a proportion stops, from lowest to highest evidence.
+    """Compute the stopping points of a sequential test, from lowest to highest evidence.
 
     Parameters
     ----------
@@ -42,36 +42,36 @@ def stopping_points(n_max, reference, confidence_level=0.95, aim="above"):
     reference : float
         Proportion that is tested, between 0 and 1.
     confidence_level : float, default=0.95
-        Of the two-sided interval: either error has a probability below ``alpha / 2``.
+        Level of the two-sided interval; each error has probability below ``alpha / 2``.
     aim : {"above", "below"}, default="above"
-        What is to be shown. Where it no longer can be, or must come, the test stops too.
+        Direction of interest. The test also stops if this result is certain or impossible.
 
     Returns
     -------
     n, k : ndarray of shape (n_points,), int
         Trials and successes.
     chance : ndarray of shape (n_points,)
-        Probabilities at the reference that the test stops there; they sum to 1.
+        Probability of stopping at each point if the reference is true; they sum to 1.
 
     Notes
     -----
-    After n trials the test stops at the most successes that are still possible, or at the fewest,
-    if the probability to have stopped on that side stays below
+    After n trials, the test stops at the largest (or smallest) number of successes that is still
+    possible, if the probability under the reference of having stopped on that side stays below
 
     ``alpha / 2 * (n / n_max)^2``
 
-    at the reference (error spending: Kim and DeMets 1987, Biometrika 74, 149-154). Probabilities
-    are those of the successes among the paths that have not stopped: no normal approximation, and
-    what is unused because counts are whole is used later. Points are in the stage-wise order: a
-    lower stop is the lower and an upper one the higher, the earlier it is (Jennison and Turnbull
-    2000, Group Sequential Methods, section 8.4).
+    (error spending: Kim and DeMets 1987, Biometrika 74, 149-154). Probabilities are exact, from the
+    paths that have not stopped. Error probability that is unused because counts are integers is
+    used later. Points have the stage-wise order: earlier upper stops are higher, and earlier lower
+    stops are lower (Jennison and Turnbull 2000, Group Sequential Methods, section 8.4).
 
-    With at most 100 trials and reference .8, a proportion of .9 is shown to be above with
-    probability .75, after 70 trials on average: .70 and 65 if errors were spent linearly, .77 and
-    93 if only at the end (test_spending_is_a_good_compromise). Takes 0.01 s for 1,000 trials.
+    With at most 100 trials and reference 0.8, a proportion of 0.9 is significantly above with
+    probability 0.75, after 70 trials on average. With linear spending this would be 0.70 and 65,
+    and with a test only at the end 0.77 and 93 (test_spending_is_a_good_compromise). 1,000 trials
+    take 0.01 s to compute.
 
-    When not to use it: trials without a largest number, or scores between 0 and 1
-    (`skbench.stats.betting.confidence_sequence`).
+    When not to use it: without a largest number of trials, or for scores between 0 and 1 (use
+    `skbench.stats.betting.confidence_sequence`).
 
     Examples
     --------
@@ -91,10 +91,10 @@ def stopping_points(n_max, reference, confidence_level=0.95, aim="above"):
 
 
 def _points(n_max, reference, confidence_level, most_successes, most_fails):
-    """The points of a test that stops at so many successes or failures at the latest."""
+    """Points of a test that stops at these numbers of successes or failures at the latest."""
     goal = (1 - confidence_level) / 2
     low, high, spent_low, spent_high = [], [], 0.0, 0.0
-    ahead, fewest = np.ones(1), 0  # chances of `fewest`, `fewest` + 1, ... successes
+    ahead, fewest = np.ones(1), 0  # probabilities of `fewest`, `fewest` + 1, ... successes
     for n in range(1, n_max):
         ahead = np.convolve(ahead, [1 - reference, reference])
         budget, most = goal * (n / n_max) ** SPENDING, fewest + ahead.size - 1
@@ -116,21 +116,22 @@ def _points(n_max, reference, confidence_level, most_successes, most_fails):
 
 
 def chances(points, reference, proportion):
-    """Probabilities of the points where a test stops, at another proportion.
+    """Probabilities of the stopping points at another proportion.
 
     Parameters
     ----------
     points : tuple of three arrays
-        As `stopping_points` returns them.
+        As returned by `stopping_points`.
     reference : float
-        Proportion that `points` have their probabilities at.
+        Proportion for which `points` were computed.
     proportion : float
-        Another one, between 0 and 1.
+        Another proportion, between 0 and 1.
 
     Returns
     -------
     ndarray of shape (n_points,)
-        ``chance (p / p0)^k ((1 - p) / (1 - p0))^(n - k)``: all paths to a point are equally likely.
+        ``chance (p / p0)^k ((1 - p) / (1 - p0))^(n - k)``, as all paths to a point are equally
+        likely.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def chances(points, reference, proportion):
 
 
 def stopped_interval(points, reference, at, confidence_level=0.95):
-    """Exact interval of a proportion after a test that stopped.
+    """Exact interval of a proportion after a test has stopped.
 
     Parameters
     ----------
@@ -153,19 +154,20 @@ def stopped_interval(points, reference, at, confidence_level=0.95):
     at : int
         Index of the point where the test stopped.
     confidence_level : float, default=0.95
-        Least coverage, at every proportion.
+        Minimum coverage at every proportion.
 
     Returns
     -------
     low, high : float
-        The proportions at which neither this point or higher ones, nor this or lower ones, together
-        have a probability below ``alpha / 2``. With all points at one n: Clopper-Pearson's.
+        The interval contains the proportions at which both this point and higher ones, and this
+        point and lower ones, have probability at least ``alpha / 2``. With all points at one n,
+        it is the Clopper-Pearson interval.
 
     Notes
     -----
-    Higher proportions make higher points more probable in the stage-wise order, so the one-sided
-    tests are monotone and cover (Jennison and Turnbull 2000, section 8.5). The first proportion
-    that is tried is the reference: an end is beyond it exactly if the test shows that.
+    In the stage-wise order, higher proportions make higher points more probable. So the one-sided
+    tests are monotone and the interval covers (Jennison and Turnbull 2000, section 8.5). The search
+    starts at the reference, so an end excludes it exactly if the test is significant.
 
     Examples
     --------
@@ -181,7 +183,7 @@ def stopped_interval(points, reference, at, confidence_level=0.95):
 
 
 def _last(holds, first):
-    """Between which two numbers in (0, 1) a condition ends."""
+    """Numbers in (0, 1) between which a condition stops holding."""
     bottom, top, middle = 0.0, 1.0, first
     while top - bottom > _TOLERANCE:
         bottom, top = (middle, top) if holds(middle) else (bottom, middle)

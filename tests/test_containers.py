@@ -129,10 +129,10 @@ def test_sampling_compares_and_pickles_and_says_what_it_is():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"item_correlation": correlation()}, "items_shared is False"),
+        ({"item_correlation": correlation()}, "items_shared"),
         (
             {"items_shared": True, "item_correlation": correlation().rename(columns=str.upper)},
-            r"rows are \['ada', 'bob'\], columns \['ADA', 'BOB'\]",
+            r"'ada', 'bob'.*'ADA', 'BOB'",
         ),
     ],
 )

@@ -47,7 +47,7 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
     bare = json.loads(run(passk, folder / "bare.csv", *asked).stdout)
     assert [row["low"] for row in bare["groups"]] == pytest.approx(expected.low)
     wrong = run(passk, folder / "counts.csv", "-k", 9)
-    assert wrong.exit_code == 1 and "Take k <= 8" in wrong.stderr
+    assert wrong.exit_code == 1 and "-k 8" in wrong.stderr
     assert run(passk, folder / "counts.csv", "--compare", "ada").exit_code == 2
 
 
@@ -81,7 +81,7 @@ def test_sequential_goes_on_from_its_state(race):
     again = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--json")
     assert json.loads(again.stdout) == document
     other = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--margin", 0.1)
-    assert other.exit_code == 1 and "was made with margin=None" in other.stderr
+    assert other.exit_code == 1 and "margin=None" in other.stderr
 
 
 def test_a_file_that_does_not_go_on_from_the_state_is_refused(race):
@@ -90,10 +90,10 @@ def test_a_file_that_does_not_go_on_from_the_state_is_refused(race):
     run(sequential, folder / "all.csv", "ada", "bob", "--state", state)
     before = state.read_text()
     for table, words in [
-        (rows[20:], "10 of 300 items counted before are not among the 290"),
+        (rows[20:], "10 of 300 items .* 290"),
         (rows.assign(item="x" + rows["item"].astype(str)), "300 of 300 items"),
         (rows.assign(topic="t"), "300 of 300 items"),
-        (rows.assign(score=rows["score"] ^ (rows["item"] == 7)), "1 of 300 .* is item 7:"),
+        (rows.assign(score=rows["score"] ^ (rows["item"] == 7)), "1 of 300 .* item 7"),
     ]:
         table.to_csv(folder / "other.csv", index=False)
         wrong = run(sequential, folder / "other.csv", "ada", "bob", "--state", state)
@@ -135,7 +135,7 @@ def test_clusters_count_by_their_means_and_one_that_grows_is_refused(race):
         assert document["n_items"] == expected.n_items
         assert document["pairs"][0]["low"] == pytest.approx(expected.low)
         wrong = run(sequential, folder / "grown.csv", *asked)
-        words = "first is item 9: .* Items are clusters here" if name == "half.csv" else "not among"
+        words = "item 9.* [Cc]luster" if name == "half.csv" else "grown.csv"
         assert wrong.exit_code == 1 and re.search(words, wrong.stderr)
 
 
@@ -155,7 +155,7 @@ def test_a_state_goes_on_with_the_models_that_it_names(race):
         for (name, *asked), exit_code in ((first, {0, 4}), (second, {code})):
             result = run(sequential, folder / name, *asked, *state)
             assert result.exit_code in exit_code
-        assert ("was made with name" in result.stderr) == code
+        assert ("with name" in result.stderr) == code
 
 
 def test_sequential_of_one_model_and_mistakes(race):
@@ -163,10 +163,10 @@ def test_sequential_of_one_model_and_mistakes(race):
     result = run(sequential, folder / "all.csv", "ada", "--target", 0.5, "--markdown")
     assert result.exit_code == 0 and "| ada | above | 300 |" in result.stdout
     for arguments, code, words in [
-        (["ada"], 2, "Name two models"),
-        (["--target", 0.5], 1, "name one or two of the models"),
-        (["ada", "bob", "--target", 0.5], 2, "--target is for one model"),
-        (["ada", "bob", "--margin", 1], 1, "margin must be strictly between 0 and 1"),
+        (["ada"], 2, "--target"),
+        (["--target", 0.5], 1, "'ada', 'bob'"),
+        (["ada", "bob", "--target", 0.5], 2, "--target"),
+        (["ada", "bob", "--margin", 1], 1, "margin must be"),
     ]:
         wrong = run(sequential, folder / "all.csv", *arguments)
         assert wrong.exit_code == code and words in wrong.stderr

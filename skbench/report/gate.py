@@ -1,6 +1,5 @@
 """`skbench gate`: a test whether new results are acceptable against a baseline."""
 
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -92,9 +91,9 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         else:
             show(form, Table([], result.sentences()), _document(result))
         if outcome == "pass" and not save_baseline:
-            print_next(form, f"{command_with()} --save-baseline baseline.csv")
+            print_next(form, "add --save-baseline FILE.csv to store NEW as the next baseline")
         elif outcome != "pass":
-            print_next(form, shlex.join(["skbench", "report", old, new]))
+            print_next(form, command_with("report"))
     sys.exit(EXIT_CODES[outcome])
 
 

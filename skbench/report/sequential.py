@@ -15,7 +15,7 @@ from skbench.report.options import (
 )
 from skbench.report.paths import Input, file_option
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, command_with, in_one_line
+from skbench.report.terminal import DataError, in_one_line
 from skbench.report.writers import print_next
 
 CONTINUE = 4  # exit code; 0 means stop
@@ -84,7 +84,7 @@ def sequential(file, a, b, state, bounds, form, **options):
         document |= {"stop": result.stop, "pairs" if both else "models": rows}
         show(form, Table(columns, [f"{result}.{clusters}"]), document, result.to_frame())
         if not result.stop:
-            print_next(form, f"add more items to {file}, then: {command_with()}")
+            print_next(form, f"add more items to {file} and repeat the command")
     sys.exit(0 if result.stop else CONTINUE)
 
 

@@ -155,12 +155,13 @@ def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
     assert document["effective_votes"] == model.effective_sample_size_ > 120
     assert "1 votes without a verdict in 'verdict'" in notes
     printed = " ".join(run(table, tmp_path / "v.csv", "--judge", "verdict").stdout.split())
-    assert "People's 100 votes and 299 verdicts in 'verdict' are as precise as" in printed
+    assert "100 human votes" in printed and "299 verdicts in 'verdict'" in printed
 
 
 def test_a_judge_without_use_says_so(votes, tmp_path):
     result = run(votes.assign(verdict="tie"), tmp_path / "v.csv", "--judge", "verdict")
-    assert "no rating more precise" in " ".join(result.stdout.split())
+    text = " ".join(result.stdout.split())
+    assert "300 human votes" in text and "'verdict'" in text and "as precise as" not in text
 
 
 def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
@@ -197,7 +198,7 @@ def test_blank_winners_and_models_against_themselves_are_left_out(votes, tmp_pat
     table = pd.concat([votes, pd.DataFrame(extra, columns=votes.columns)])
     document, notes = document_of(table, tmp_path / "v.csv")
     assert document["n_votes"] == 300
-    assert "2 votes without a winner, or with one model twice" in notes
+    assert "2 votes" in notes
 
 
 @pytest.mark.parametrize(("column", "cell"), [("winner", "zoe"), ("model_b", None)])

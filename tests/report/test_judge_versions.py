@@ -64,18 +64,18 @@ def test_verdicts_in_rows_below_each_other(written):
     assert_allclose(pd.DataFrame(found["noise"]).set_index("verdicts"), card.noise)
     bare = written(other.drop(columns="item"), "bare.csv")
     bare = run(bare, "--judge", "verdict", "--repeats", "asked")
-    assert bare.exit_code == 1 and "'verdict' never says. --repeats names" in bare.stderr
+    assert bare.exit_code == 1 and "'verdict'" in bare.stderr and "--repeats" in bare.stderr
     again = written(rows.assign(item=np.arange(80) // 2), "again.csv")  # no number, though twice
     found = parsed(again, "--judge", "new", "--repeats", "more")["noise"]
     free = judge_agreement(rows.assign(item=np.arange(80) // 2), None, "new", repeats="more",
                            cluster="item").noise  # fmt: skip
     assert found[0]["share"] == free["share"][1]
     twice = run(written(pd.concat([long, long[:1]]), "twice.csv"), *options)
-    assert twice.exit_code == 1 and "same number" in twice.stderr
+    assert twice.exit_code == 1 and "--repeats run" in twice.stderr
     nameless = run(written(long.drop(columns="item"), "nameless.csv"), *options)
-    assert nameless.exit_code == 1 and "names the answers" in nameless.stderr
+    assert nameless.exit_code == 1 and "'item'" in nameless.stderr
     other = run(written(long.assign(human=np.arange(240) % 2), "other.csv"), *options)
-    assert other.exit_code == 1 and "several values" in other.stderr
+    assert other.exit_code == 1 and "--repeats" in other.stderr
 
 
 def test_words_count_by_an_event(written):
@@ -102,11 +102,11 @@ def test_words_count_by_an_event(written):
 def test_usage(written):
     path = written(made(), "judged.csv")
     for options, words in (
-        (["--judge", "new"], "Missing option '--human'"),
-        (["--judge", "new,more", "--previous", "old"], "goes with one --judge"),
-        (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "with --previous"),
-        (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by has no meaning"),
-        (["--judge", "new", "--repeats", "more", "--by", "item"], "with --repeats"),
+        (["--judge", "new"], "--human"),
+        (["--judge", "new,more", "--previous", "old"], "one --judge, got new, more"),
+        (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "--previous"),
+        (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by"),
+        (["--judge", "new", "--repeats", "more", "--by", "item"], "--repeats"),
         (["--judge", "new", "--previous", "old", "--labels", "x", "--id", "item"], "--human"),
     ):
         result = run(path, *options)

@@ -262,9 +262,9 @@ def check_sigma2(sigma2, sampling_variance, labels):
         sigma2 = sampling_variance
     if sigma2 is None:
         raise ValueError(
-            "sigma2, the sampling variance of each direct estimate, is missing. Pass sigma2=... "
-            "(summarize_items and stats.binomial.sampling_variance compute it), or pass a known "
-            "common variance as sampling_variance=... to the constructor."
+            "sigma2 is missing. Pass the sampling variances of the direct estimates as sigma2=... "
+            "(from summarize_items or stats.binomial.sampling_variance), or pass a known common "
+            "variance to the constructor as sampling_variance=..."
         )
     return check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True)
 

@@ -26,8 +26,8 @@ def warn_of_memory(n_bytes, remedy):
     free = min(_free_memory(), default=math.inf)
     if n_bytes > free:
         warn(
-            f"This step needs about {n_bytes / 1e9:.2g} GB of memory, but only "
-            f"{free / 1e9:.2g} GB are free. The system may kill the process. {remedy}"
+            f"This step needs about {n_bytes / 1e9:.2g} GB of memory, and {free / 1e9:.2g} GB are "
+            f"free. The system may kill the process. {remedy}"
         )
 
 

@@ -96,7 +96,7 @@ def as_one_word(column):
     return words.map(_WORDS) if words.dropna().isin(_WORDS).all() else words
 
 
-def verdicts_of(column, left_out_of=None):
+def verdicts_of(column, context=None):
     """Return verdicts, and verdicts as numbers with nan for words other than yes and no."""
     words, scores = _lower(column), _numbers(column)
     if np.isinf(scores).any():
@@ -114,7 +114,7 @@ def verdicts_of(column, left_out_of=None):
     shown = ", ".join(map(repr, sorted(neither.unique())))
     note(
         f"skipped {len(neither)} of {words.count()} verdicts that are neither yes nor no ({shown}) "
-        f"in {left_out_of or f'the mean of {column.name}'}",
+        f"in {context or f'the mean of {column.name}'}",
         LOST,
     )
     return words.to_numpy(dtype=object), scores

@@ -24,7 +24,6 @@ from skbench.report.options import (
 from skbench.report.paths import Input, file_option
 from skbench.report.table import Table
 from skbench.report.terminal import DataError, command_with, in_one_line, note, working
-from skbench.report.writers import print_next
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
 # Marker column of a stored baseline, by its clusters: a column, the items or none.
@@ -89,11 +88,9 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         if form == "markdown":
             print_data(result.to_markdown())
         else:
-            show(form, Table([], result.sentences()), _document(result))
-        if outcome == "pass" and not save_baseline:
-            print_next(form, "add --save-baseline FILE.csv to store NEW as the next baseline")
-        elif outcome != "pass":
-            print_next(form, command_with("report"))
+            commands = [] if outcome == "pass" else [command_with("report")]
+            table = Table([], result.sentences(), next_commands=commands)
+            show(form, table, _document(result))
     sys.exit(EXIT_CODES[outcome])
 
 

@@ -14,7 +14,6 @@ from skbench.report.options import (
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, command_with, in_one_line, save_picture, working
-from skbench.report.writers import print_next
 
 
 @click.command()
@@ -72,8 +71,8 @@ def items(file, text, reliability, confidence_level, plot, form, **roles):
             "n_flagged": len(found.flagged),
             "items": _rows(found.items),
         }
-        show(form, _table(found, reliability), document, document["items"])
-        print_next(form, f"{command_with()} --csv")
+        table = _table(found, reliability)._replace(next_commands=[f"{command_with()} --csv"])
+        show(form, table, document, document["items"])
 
 
 def _rows(frame):

@@ -7,7 +7,6 @@ from skbench.report.loaded_later import card_of, judging, labeled_rows
 from skbench.report.options import Names, bounds_option, level_option, seed_option
 from skbench.report.paths import Input
 from skbench.report.terminal import command_with, in_one_line, working
-from skbench.report.writers import print_next
 
 
 @click.command()
@@ -67,7 +66,7 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
         bounds = judging.known_bounds(data, bounds)
         with working("estimating"):
             rows, estimate, table = judging.estimated(data, columns, bounds, confidence_level, seed)
+        if columns["by"] is None and click.get_current_context().params["bounds"] is None:
+            table = table._replace(next_commands=[command_with(card=True)])
         known = {"judge": columns["judge"], "human": columns["human"], "bounds": bounds}
         show_estimates(form, table, estimate, "groups", rows, **known)
-        if columns["by"] is None and not click.get_current_context().params["bounds"]:
-            print_next(form, command_with(card=True))

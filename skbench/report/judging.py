@@ -212,15 +212,14 @@ def _one_table(rows, estimate, judge):
     columns = [Column("", names), *(Column(name, cells, form) for name, cells in ends)]
     value, low, high = (number(x, form) for x in (row.value, row.low, row.high))
     level = f"{100 * estimate.confidence_level:g}%"
-    head = [
+    conclusion = [
         f"The mean human label of all {row.n_rows:,} answers is estimated at {value} "
         f"({level} interval {low} to {high}).",
         f"The LLM judge {judge} scored all of them, and {row.n_labeled:,} have a human label.",
-        "",
     ]
     worth = _worth(judge, row.effective_sample_size, row.n_labeled, only_labels)
-    notes = ["", _how(estimate), worth]
-    return Table(columns, head, tables.method_and_promise(estimate), notes)
+    promise = tables.method_and_promise(estimate)
+    return Table(columns, promise=promise, notes=[worth], conclusion=conclusion)
 
 
 def _group_table(rows, estimate, judge):
@@ -228,20 +227,19 @@ def _group_table(rows, estimate, judge):
     n_labeled = rows["n_labeled"]
     least, most = n_labeled.min(), n_labeled.max()
     each = f"{least}" if least == most else f"{least} to {most}"
-    head = [
+    conclusion = [
         f"The LLM judge {judge} scored {rows['n_rows'].sum():,} answers in {len(rows)} groups. "
         f"{n_labeled.sum():,} of them have a human label, {each} per group.",
-        _how(estimate),
-        "",
     ]
     shrunk = not np.allclose(rows["value"], rows["corrected"], equal_nan=True)
-    notes = ["", *_on_groups(rows, shrunk)]
+    notes = [*_on_groups(rows, shrunk)]
     effective = rows["effective_sample_size"]
     only_labels = bool((n_labeled == rows["n_rows"]).all())
     n_worth = n_labeled[effective.notna()].sum()
     notes.append(_worth(judge, effective.sum(min_count=1), n_worth, only_labels))
     promise = tables.method_and_promise(estimate)
-    return Table(_group_columns(rows, judge, shrunk), head, promise, notes)
+    columns = _group_columns(rows, judge, shrunk)
+    return Table(columns, promise=promise, notes=notes, conclusion=conclusion)
 
 
 def _group_columns(rows, judge, shrunk):
@@ -279,10 +277,6 @@ def _on_groups(rows, shrunk):
     if not has_label.all():
         known = "predicted from the judge's scores" if shrunk else "skipped"
         yield f"Groups without a human label ({known}): {int((~has_label).sum())}."
-
-
-def _how(estimate):
-    return f"Method: {estimate.method}. {tables.promise(estimate).capitalize()}."
 
 
 def _worth(judge, effective, n_labeled, only_labels):

@@ -152,8 +152,11 @@ def table_of(found, groups):
         groups,
         (*tables.DIRECT, *tables.ESTIMATES, ("P(worst)", "worst_probability")),
         labels=(*several, "group"),
-        head=dict.fromkeys([*(one.sentence() for one in found), *promises, *direct]),
+        conclusion=[one.sentence() for one in found],
         promise=promises[0],
-        notes=["P(worst): probability that the group is the worst."],
+        notes=[
+            *(f"{text}." for text in dict.fromkeys([*promises, *direct]) if text != promises[0]),
+            "P(worst): probability that the group is the worst.",
+        ],
         nests=several[0] if several else "",
     )

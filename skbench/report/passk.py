@@ -9,7 +9,6 @@ from skbench.report.options import Names, level_option, number_option, reading_o
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, command_with, in_one_line, note
-from skbench.report.writers import print_next
 
 _FLAKY_SHOWN = 10
 
@@ -68,14 +67,13 @@ def passk(
             "pairs": [] if pair is None else tables.pair_rows(pair),
             "items": tables.item_rows(reliability) if flaky else [],
         }
-        show(
-            form,
-            Table(columns, [_meaning(columns[1].heading, k), ""], notes=notes),
-            document,
-            frame,
+        table = Table(
+            columns,
+            notes=notes,
+            conclusion=[_meaning(columns[1].heading, k)],
+            next_commands=[] if flaky else [command_with(flaky=True)],
         )
-        if not flaky:
-            print_next(form, command_with(flaky=True))
+        show(form, table, document, frame)
 
 
 def _meaning(name, k):

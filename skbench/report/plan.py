@@ -281,11 +281,11 @@ def _table(head, rows, effect, items, goal):
     question = _question(rows, effect, items, goal)
     cells = _cells(rows, effect)
     if len(rows) == 1:
-        return Table([], [f"{question}: {cells.texts()[0]}.", f"{head}."])
+        return Table([], conclusion=[f"{question}: {cells.texts()[0]}.", f"{head}."])
     correlation = Column("correlation", [row["correlation"] for row in rows], "g")
     hint = (
         "The correlation of two models on the same items is typically 0.3 to 0.7; estimate it "
         "from a pilot FILE. It is 0 if the models answer different items."
     )
-    head = [f"{question}, by the correlation of the scores.", f"{head}."]
-    return Table([correlation, cells], head, notes=[hint])
+    conclusion = [f"{question}, by the correlation of the scores.", f"{head}."]
+    return Table([correlation, cells], notes=[hint], conclusion=conclusion)

@@ -10,7 +10,6 @@ from skbench.report.options import in_unit
 from skbench.report.past import read_bank
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, note, working
-from skbench.report.writers import print_next
 
 _LEVELS = ("model", "topic")
 
@@ -43,10 +42,11 @@ def plan_with_bank(paths, file, roles, half_width, choose, chances, output, seed
             if chances != "equal":
                 note(f"keep the column {CHANCE} with the answers; --past and --bank use it")
         table = _table(bank, needed, half_width, level)
-        show(form, table, _document(bank, needed, half_width))
         if choose is None:
             n_items = needed["model"].n_items
-            print_next(form, command_with(choose=n_items, output="items.csv"))
+            command = command_with(choose=n_items, output="items.csv")
+            table = table._replace(next_commands=[command])
+        show(form, table, _document(bank, needed, half_width))
 
 
 def _document(bank, needed, half_width):
@@ -80,7 +80,7 @@ def _table(bank, needed, half_width, level):
     whole, each = (needed[name] for name in _LEVELS)
     per_topic = f", {whole.n_per_topic:.1f} per topic," * (n_topics > 1)
     interval = f"{100 * level:g}% interval with half-width {half_width:g}"
-    head = [
+    conclusion = [
         f"A new model needs {whole.n_items} items{per_topic} for a {interval} of its score on all "
         "items."
     ]
@@ -89,13 +89,13 @@ def _table(bank, needed, half_width, level):
         Column("half-width,\nall items", whole.half_widths["model"], ".4f"),
     ]
     if n_topics > 1:
-        head.append(
+        conclusion.append(
             f"It needs {each.n_items} items, {each.n_per_topic:.1f} per topic, for such an "
             "interval of its score on the median topic."
         )
         columns.append(Column("half-width,\nmedian topic", whole.half_widths["topic"], ".4f"))
-    head.append(
+    conclusion.append(
         f"Basis: {len(bank.models_)} earlier models on {len(bank.items_)} items{topics}, some of "
         "them removed one at a time and treated as new."
     )
-    return Table(columns, [*head, ""])
+    return Table(columns, conclusion=conclusion)

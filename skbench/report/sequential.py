@@ -16,7 +16,6 @@ from skbench.report.options import (
 from skbench.report.paths import Input, file_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
-from skbench.report.writers import print_next
 
 CONTINUE = 4  # exit code; 0 means stop
 _CLUSTERS = " Cluster means count as items, so FILE must contain complete clusters."
@@ -82,9 +81,9 @@ def sequential(file, a, b, state, bounds, form, **options):
         keys = ("model_a", "model_b") if both else ("model",)
         rows = [dict(zip(keys, names, strict=True)) | ends | {"n_items": result.n_items}]
         document |= {"stop": result.stop, "pairs" if both else "models": rows}
-        show(form, Table(columns, [f"{result}.{clusters}"]), document, result.to_frame())
-        if not result.stop:
-            print_next(form, f"add more items to {file} and repeat the command")
+        more = "" if result.stop else f" Add more items to {file} and repeat the command."
+        table = Table(columns, conclusion=[f"{result}.{clusters}{more}"])
+        show(form, table, document, result.to_frame())
     sys.exit(0 if result.stop else CONTINUE)
 
 

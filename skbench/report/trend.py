@@ -183,10 +183,16 @@ def _as_text(value):
 def _table(found, columns):
     """Return the table to print, with the trend first."""
     level = f"{100 * found.estimate.confidence_level:g}%"
-    promise = tables.method_and_promise(found.estimate)
-    head = [*found.sentences(), promise]
+    promise, notes = tables.method_and_promise(found.estimate), list(found.remarks)
     if found.topics is None:
-        head.append(f"Scores of versions: {found.scores.method}, {level} intervals.")
-    else:  # intervals of the table
-        promise = f"Slopes of topics: {100 * found.topic_level:.4g}% intervals."
-    return Table(columns, head, promise, found.remarks)
+        notes.insert(0, f"Scores of versions: {found.scores.method}, {level} intervals.")
+    else:  # the table holds topics
+        notes.insert(0, f"{promise}.")
+        promise = f"Slopes of topics: {100 * found.topic_level:.4g}% intervals"
+    return Table(
+        columns,
+        promise=promise,
+        notes=notes,
+        conclusion=found.sentences(),
+        next_commands=[command_with("leaderboard")],
+    )

@@ -82,17 +82,17 @@ def test_json_holds_what_the_estimators_say(file, items):
 def test_the_report_says_it_in_words(file, items):
     result = run(file)
     row = found_in(file).iloc[0]
-    lines = result.stdout.splitlines()
-    assert f"{row['value']:.3f}" in lines[0] and "1,200" in lines[0]
-    assert "autorater" in lines[1] and "126" in lines[1]
-    table = [line.split() for line in lines[5:9]]
+    conclusion, grid, *_ = result.stdout.split("\n\n")
+    assert f"{row['value']:.3f}" in conclusion and "1,200" in conclusion
+    assert "autorater" in conclusion and "126" in conclusion
+    table = [line.split() for line in grid.splitlines()[2:6]]
     for cells, at, value in ((table[0], -1, row["judge"]), (table[2], -3, row["value"])):
         # Three digits: 0.4425 is shown as 0.442.
         assert float(cells[at]) == pytest.approx(value, abs=5.01e-4)
     text = " ".join(result.stdout.split())
     saved = row["effective_sample_size"] - 126
     assert f" {saved:,.0f} labels" in text and f" {row['effective_sample_size']:,.0f} " in text
-    assert "chain rule (exact)" in text and "95% intervals, posterior" in text
+    assert "chain rule (exact)" in text and "95% intervals (posterior)" in text
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,11 @@ def parsed(*arguments):
 def test_conclusion_first_then_the_table(rows, file):
     result = run(file, "--by", "region")
     assert "'y_true'" in result.stderr and "'y_pred'" in result.stderr
-    first = result.stdout.splitlines()[0]
+    first = " ".join(result.stdout.split("\n\n")[0].split())
     assert "west" in first and "at most" not in first
     # The interval of a gap never includes 0.
     gap = parsed(file, "--by", "sex")["extremes"][2]
-    first = run(file, "--by", "sex").stdout.splitlines()[0]
+    first = " ".join(run(file, "--by", "sex").stdout.split("\n\n")[0].split())
     assert first.startswith("accuracy by sex: no significant difference")
     assert f"at most {gap['high']:.3f}" in first and f"{gap['low']:.3f}" not in first
 

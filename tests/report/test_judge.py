@@ -279,8 +279,8 @@ def test_csv_and_table_hold_the_same_numbers(file, monkeypatch):
     lines = [line for line in text.splitlines() if line.startswith("group-")]
     assert len(lines) == len(read) == 15
     for line, row in zip(lines, read.itertuples(), strict=True):
-        assert float(line.split()[6]) == pytest.approx(row.value, abs=5e-4)
-        assert int(line.split()[2]) == row.n_labeled
+        assert float(line.split()[3]) == pytest.approx(row.value, abs=5e-4)
+        assert int(line.split()[1]) == row.n_labeled
     assert re.search(r"Groups without a human label .*: 1\.", " ".join(text.split()))
 
 

@@ -370,7 +370,7 @@ DAYS = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(80) % 16, unit="D"
         (DAYS - DAYS[0], r"Column 'released' of X holds dates or durations \(timedelta64\)"),
         (DAYS.date, "Column 'released' of X holds dates"),
         (DAYS.to_period("M"), "Column 'released' of X holds dates"),
-        ([1, "a"] * 40, "Column 'released' of X holds values of several kinds, .*such as 1, 'a'"),
+        ([1, "a"] * 40, "'released'.*1, 'a'"),
     ],
 )
 def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator, values, message):
@@ -381,7 +381,7 @@ def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator,
 
 def test_fay_herriot_predicts_new_topics_from_the_other_columns(groups):
     new = groups["X"].head(3).assign(topic="unseen")
-    with pytest.raises(ValueError, match="Column 'topic' of X holds 'unseen'"):
+    with pytest.raises(ValueError, match="'topic'.*'unseen'"):
         FayHerriot().fit(**groups | {"groups": None}).predict(new)
     fh = FayHerriot().fit(**groups)
     np.testing.assert_array_equal(fh.predict(new), fh.predict(groups["X"].head(3)))

@@ -180,7 +180,7 @@ def test_refuses(estimator, changed, message, groups):
     [["law", "art", None] * 20, np.array([1.0, 2, np.nan] * 20), [(1, "a"), "b", (None, "c")] * 20],
 )
 def test_refuses_topics_without_a_name(estimator, groups, topics):
-    message = "groups has no name in 20 of 60 rows, the first is row 'group 2'"
+    message = "groups .*20 of 60.*'group 2'"
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**groups, groups=topics)
 

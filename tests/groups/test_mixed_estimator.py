@@ -157,9 +157,9 @@ REFUSED = [
     (MixedModel("binomial"), {"n": None}, 'family="gaussian"'),
     (MixedModel("binomial"), {"y": np.full(60, 0.123)}, 'family="gaussian"'),
     (MixedModel(), {"sigma2": None, "n": None, "sampling": None}, "sigma2 is missing"),
-    (MixedModel(model="system"), {}, "model='system' names a column that X lacks"),
-    (MixedModel(topic="subject"), {}, "topic='subject' names a column that X lacks"),
-    (MixedModel(kernels=["lenght"]), {}, "'lenght', which X lacks"),
+    (MixedModel(model="system"), {}, "model='system'"),
+    (MixedModel(topic="subject"), {}, "topic='subject'"),
+    (MixedModel(kernels=["lenght"]), {}, "'lenght'"),
     (MixedModel(kernels=["x"]), {"X": np.ones((60, 1)), "groups": None}, "X is an array of 1 col"),
     (MixedModel(), {"groups": np.repeat([0, 1], 30)}, "groups contradict column 'topic'"),
     (MixedModel(), {"X": TWICE, "groups": None}, "'A'.*'t0'.*prompt"),
@@ -186,7 +186,7 @@ def test_refuses_features_that_are_no_numbers(groups, missing):
 def test_models_and_topics_need_names(estimator, column, groups):
     X = groups["X"].copy()
     X.loc["group 7", column] = None
-    message = f"Column '{column}' of X has no name in 1 of 60 rows, the first is row 'group 7'"
+    message = f"'{column}' .*1 of 60 rows .*'group 7'"
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**groups | {"X": X, "groups": None})
     with pytest.raises(ValueError, match=message):

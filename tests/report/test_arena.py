@@ -1,4 +1,4 @@
-"""`skbench arena`: votes in the layouts that people have, and what is refused."""
+"""`skbench arena`: layouts of votes, and errors."""
 
 import json
 import shlex
@@ -141,7 +141,7 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
     assert run(votes, tmp_path / "v.csv").stdout.startswith("ada (")
 
 
-def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
+def test_judge_with_few_human_votes(votes, tmp_path):
     table = votes.assign(verdict=votes["winner"].where(np.arange(300) % 7 > 0, 0.5))
     table.loc[np.arange(300) % 3 > 0, "winner"] = np.nan
     table.loc[299, "verdict"] = np.nan
@@ -158,7 +158,7 @@ def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
     assert "100 human votes" in printed and "299 verdicts in 'verdict'" in printed
 
 
-def test_a_judge_without_use_says_so(votes, tmp_path):
+def test_useless_judge(votes, tmp_path):
     result = run(votes.assign(verdict="tie"), tmp_path / "v.csv", "--judge", "verdict")
     text = " ".join(result.stdout.split())
     assert "300 human votes" in text and "'verdict'" in text and "as precise as" not in text
@@ -174,7 +174,7 @@ def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
     ("one", "two", "winner"), ("one", "two", "best"), ("model_a", "model_b", "best")
 ])  # fmt: skip
 def test_refusals_offer_votes_only_with_commands_that_run(votes, tmp_path, names):
-    """Columns of constants, flags and other words are neither winners nor models."""
+    """Columns of constants, flags and other words are not suggested as winners or models."""
     winner = np.where(votes["winner"] >= 0.5, votes["model_a"], votes["model_b"])
     table = votes.assign(winner=winner).set_axis(names, axis=1)
     table = table.assign(turn=1, toxic=np.arange(300) % 2, language="en", note="hm")

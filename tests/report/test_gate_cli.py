@@ -77,7 +77,7 @@ def test_markdown_is_a_table(files):
     assert "| topic that got worse |" in result.stdout
 
 
-def test_blind_gate_says_so_in_its_first_line(files):
+def test_low_power_comes_first(files):
     result = run(files["old"], files["doubt"], "--margin", 0.005)
     assert result.stdout.splitlines()[0].startswith("This gate is close to blind")
 
@@ -117,7 +117,7 @@ def test_repeated_runs_are_compared_item_by_item(files, written):
 
 
 def check_stored(stored, old, new, *options, models=None):
-    """A gate says of `new` against `old` what it says against `old` as it was stored."""
+    """The stored baseline gives the same verdict as the original file."""
     options, found = [*options, "--margin", 0.9, "--undecided", "pass", "--json"], []
     same, both = [], []
     if models is not None:

@@ -1,4 +1,4 @@
-"""`skbench judge`: what it prints, what it says, and how it fails."""
+"""`skbench judge`: numbers, output and errors."""
 
 import io
 import json
@@ -22,7 +22,7 @@ COLUMNS = ["--judge", "autorater", "--human", "human"]
 
 
 def run(file, *arguments):
-    """Run the command in this process."""
+    """Run `skbench judge` in this process."""
     columns = [] if "--judge" in arguments else COLUMNS
     return commands.run(judge, file, *columns, *arguments)
 
@@ -79,7 +79,7 @@ def test_json_holds_what_the_estimators_say(file, items):
     assert row["group"] is None
 
 
-def test_the_report_says_it_in_words(file, items):
+def test_output(file, items):
     result = run(file)
     row = found_in(file).iloc[0]
     conclusion, grid, *_ = result.stdout.split("\n\n")
@@ -126,7 +126,7 @@ def test_clusters_are_used(items, written):
 
 
 def test_clusters_of_one_answer_change_nothing(written):
-    """Enough labels for the chain rule, and a cluster column that says nothing."""
+    """Enough labels for the chain rule, and a cluster column without effect."""
     items = make_judged_items(1, 400, [150], drift=0.2, random_state=0).items
     items["answer"] = range(len(items))
     file = written(items)
@@ -134,7 +134,7 @@ def test_clusters_of_one_answer_change_nothing(written):
     assert json.loads(same.stdout) == json.loads(plain.stdout)
 
 
-def test_words_are_understood(items, written):
+def test_words_are_converted(items, written):
     plain = found_in(written(items))
     verdicts = items["autorater"].map({1: "Yes", 0: "no"})
     labels = items["human"].map({1: "correct", 0: "Incorrect"})
@@ -160,7 +160,7 @@ def test_a_judge_on_another_scale_has_no_bias(items, written):
     assert found_in(written(stars))["bias"].isna().all()
 
 
-def test_rows_without_a_verdict_are_left_out_and_counted(items, written):
+def test_rows_without_a_verdict_are_skipped_and_counted(items, written):
     holes = items.assign(autorater=items["autorater"].where(items.index % 3 > 0))
     result = run(written(holes), "--json")
     lost = int(holes.loc[holes["autorater"].isna(), "human"].notna().sum())
@@ -175,7 +175,7 @@ def test_all_labeled_is_a_check_of_the_judge(items, written):
     assert "classical (wilson)" in text
 
 
-def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
+def test_bias_is_paired_with_the_labels(written):
     rng = np.random.default_rng(0)
     human = rng.integers(0, 2, 400)
     same = found_in(written(pd.DataFrame({"autorater": human, "human": human})))
@@ -193,8 +193,8 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
 
 
 @pytest.mark.slow
-def test_what_a_good_judge_is_off_by_is_covered(written):
-    """200 sets of 200 answers, 40 labeled, the judge wrong on 3% of either kind."""
+def test_coverage_of_the_bias(written):
+    """200 sets of 200 answers with 40 labels; the judge errs on 3% of each class."""
     rng, hits = np.random.default_rng(1), []
     truth = 0.03 * 0.45 - 0.03 * 0.55
     for _ in range(200):
@@ -207,7 +207,7 @@ def test_what_a_good_judge_is_off_by_is_covered(written):
     assert np.mean(hits) >= 0.93
 
 
-def test_labels_in_percent_beside_verdicts_are_told(written):
+def test_labels_in_percent_raise_a_warning(written):
     human = np.where(np.arange(100) < 40, 100.0 * (np.arange(100) % 2), np.nan)
     result = run(written(pd.DataFrame({"autorater": np.arange(100) % 2, "human": human})))
     assert "'autorater'" in result.stderr and "'human'" in result.stderr and "100" in result.stderr
@@ -224,9 +224,7 @@ USELESS = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, ran
         (lambda items: USELESS, [], "1,000"),
     ],
 )
-def test_a_judge_that_always_says_the_same_or_is_useless_saves_nothing(
-    items, written, judged, by, n
-):
+def test_constant_and_useless_judges_save_no_labels(items, written, judged, by, n):
     text = " ".join(run(written(judged(items)), *by).stdout.split())
     assert "autorater saves no labels" in text and f" {n} human labels" in text
 
@@ -378,7 +376,7 @@ def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments
 
 
 def test_open_question_answering(data_folder):
-    """Table 4 of Hofer et al.: exact match is far too strict, and still saves labels."""
+    """Table 4 of Hofer et al.: exact match is too strict, but it saves labels."""
     path = data_folder / "openqa_nq.csv.gz"
     by_system = run(path, "--judge", "em", "--human", "human", "--by", "system", "--json")
     found = groups_of(by_system).set_index("group")

@@ -58,7 +58,7 @@ def test_verdicts_in_rows_below_each_other(written):
     assert found["n_labels"] == 40
     csv = run(path, "--judge", "verdict", "--repeats", "run", "--csv").stdout
     assert_allclose(pd.read_csv(io.StringIO(csv), index_col=0), card.noise)
-    # The number of the verdict by another name is no verdict.
+    # A column that numbers the verdicts may have any name.
     other = long.rename(columns={"run": "asked"})
     found = parsed(written(other, "other.csv"), "--judge", "verdict", "--repeats", "asked")
     assert_allclose(pd.DataFrame(found["noise"]).set_index("verdicts"), card.noise)
@@ -90,7 +90,7 @@ def test_words_count_by_an_event(written):
     yes = rows.replace({"good": "Yes", "bad": "no"})
     found = parsed(written(yes, "yes.csv"), *arguments[1:])["changes"][0]
     assert found["bias_change"] == free["bias_change"]
-    # An abstention of one version leaves the answer out; of both it is a verdict of its own.
+    # An abstention of one version excludes the answer; of both versions, it is a verdict.
     yes.loc[70:, "old"] = "unsure"
     found = parsed(written(yes, "one.csv"), *arguments[1:])["changes"][0]
     assert found["n"] == 66 and found["flips"] < 0.4

@@ -1,4 +1,4 @@
-"""`skbench metrics`: files as people have them, what is refused, and the commands that mend it."""
+"""`skbench metrics`: numbers, errors, and suggested commands."""
 
 import json
 import shlex
@@ -110,7 +110,7 @@ OPEN = {
 
 
 @pytest.mark.parametrize("case", OPEN)
-def test_what_is_open_is_asked_with_commands_that_work(rows, path, case):
+def test_suggested_commands_work(rows, path, case):
     names, arguments, mended = OPEN[case]
     words = {1: "hi", 0: "lo"} if case == "positive" else {}
     words = {"y_true": words, "y_pred": words} if words else {}
@@ -133,14 +133,14 @@ WRONG = """\
 
 
 @pytest.mark.parametrize("arguments", WRONG.splitlines())
-def test_what_is_wrong_is_said_in_one_line(rows, path, arguments):
+def test_errors_take_one_line(rows, path, arguments):
     rows.assign(constant="x").to_csv(path, index=False)
     result = run(path, *arguments.split())
     assert result.exit_code == 1 and not result.stdout
     assert result.stderr.splitlines()[-1].startswith("skbench: ")
 
 
-def test_blank_cells_are_left_out_and_counted(rows, path):
+def test_missing_values_are_skipped_and_counted(rows, path):
     rows.mask(pd.Series(rows.index % 10 == 0)).to_csv(path, index=False)
     assert "40 of 400 rows" in run(path, "--by", "region").stderr
     found = parsed(path, "--by", "region")["groups"]

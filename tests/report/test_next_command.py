@@ -1,4 +1,4 @@
-"""The last line of `skbench doctor` is a command that runs as it stands, exit 0."""
+"""Suggested commands run without changes and exit with 0."""
 
 import shlex
 from importlib import import_module
@@ -20,7 +20,7 @@ FOLDERS = sorted(
 
 
 def pasted(command):
-    """What a command does that is typed as it stands."""
+    """Run a suggested command."""
     program, name, *arguments = shlex.split(command)
     assert program == "skbench"
     return run(getattr(import_module(f"skbench.report.{name}"), name), *arguments)
@@ -98,7 +98,7 @@ def test_every_command_that_is_offered_runs(name, tmp_path, written, monkeypatch
         assert done.exit_code == 0, (command, done.output)
 
 
-def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written):
+def test_passk_drop_short(written):
     attempts = {"attempt": [1, 2, 3, 1, 2, 3, 1], "passed": [1, 0, 1, 0, 0, 0, 1]}
     table = pd.DataFrame({"task_id": list("aaabbbc")} | attempts)
     path = written(table, "a.csv")

@@ -1,4 +1,4 @@
-"""`skbench passk` and `skbench sequential`: the functions, on files."""
+"""`skbench passk` and `skbench sequential` give the numbers of the functions."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
     assert "\nada / 0 / 1 " in run(passk, folder / "halves.csv", "--by", "topic,half").stdout
     text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
     assert "\n| model | pass@3 | low | high |\n" in text and " of 8 runs (" in text
-    # Rows that nothing tells apart are runs all the same.
+    # Rows of one item are runs, even without a column that numbers them.
     pd.read_csv(folder / "runs.csv").drop(columns="epoch").to_csv(folder / "bare.csv")
     bare = json.loads(run(passk, folder / "bare.csv", *asked).stdout)
     assert [row["low"] for row in bare["groups"]] == pytest.approx(expected.low)
@@ -63,7 +63,7 @@ def race(tmp_path):
     return tmp_path, a, b
 
 
-def test_sequential_goes_on_from_its_state(race):
+def test_sequential_continues_its_state(race):
     folder, a, b = race
     state = folder / "state.json"
     first = run(sequential, folder / "part.csv", "ada", "bob", "--state", state)
@@ -72,7 +72,7 @@ def test_sequential_goes_on_from_its_state(race):
     both.update(a[:30], b[:30])
     assert state.read_text() == both.to_json()
     rows = pd.read_csv(folder / "all.csv").sample(frac=1, random_state=0)
-    rows.to_csv(folder / "all.csv", index=False)  # items are known, whatever their order
+    rows.to_csv(folder / "all.csv", index=False)  # the order of items does not matter
     result = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--json")
     expected = both.update(a[30:], b[30:])
     document = json.loads(result.stdout)
@@ -84,7 +84,7 @@ def test_sequential_goes_on_from_its_state(race):
     assert other.exit_code == 1 and "margin=None" in other.stderr
 
 
-def test_a_file_that_does_not_go_on_from_the_state_is_refused(race):
+def test_files_that_contradict_the_state(race):
     folder = race[0]
     state, rows = folder / "state.json", pd.read_csv(folder / "all.csv")
     run(sequential, folder / "all.csv", "ada", "bob", "--state", state)
@@ -139,11 +139,11 @@ def test_clusters_count_by_their_means_and_one_that_grows_is_refused(race):
         assert wrong.exit_code == 1 and re.search(words, wrong.stderr)
 
 
-def test_a_state_goes_on_with_the_models_that_it_names(race):
+def test_state_keeps_its_models(race):
     folder = race[0]
     rows = pd.read_csv(folder / "all.csv").assign(score=1)
     rows.to_csv(folder / "alike.csv", index=False)
-    for name in ("bare1.csv", "bare2.csv"):  # a file's name is no model's
+    for name in ("bare1.csv", "bare2.csv"):  # a file name is not a model name
         rows[::2].drop(columns="model").to_csv(folder / name, index=False)
     goal = "--target", 0.5
     for first, second, code in [
@@ -158,7 +158,7 @@ def test_a_state_goes_on_with_the_models_that_it_names(race):
         assert ("with name" in result.stderr) == code
 
 
-def test_sequential_of_one_model_and_mistakes(race):
+def test_sequential_of_one_model_and_errors(race):
     folder = race[0]
     result = run(sequential, folder / "all.csv", "ada", "--target", 0.5, "--markdown")
     assert result.exit_code == 0 and "| ada | above | 300 |" in result.stdout

@@ -1,4 +1,4 @@
-"""`skbench plan`: the formulas, from what is known or from a file."""
+"""`skbench plan` uses the formulas with assumptions or with a pilot file."""
 
 import re
 from functools import partial
@@ -77,7 +77,7 @@ def test_repeats_and_clusters():
     assert expected < plans(*known, "--cluster-size", 5, "--icc", 0.2)[0]["required_items"]
 
 
-def test_file_brings_its_own_spread(file, pilot):
+def test_variances_from_a_file(file, pilot):
     roles = ["--item", "item", "--cluster", "item"]
     (found,) = plans(file, "--effect", 0.1, *roles)
     c = compare_models(pilot, "ada", "bob", cluster="item")

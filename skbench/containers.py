@@ -225,8 +225,8 @@ class GroupSummary(Printed):
     sampling : Sampling, default=None
         How the items were sampled and scored. If None, estimators state their assumptions.
     n_independent : array-like of shape (n_groups,), default=None
-        Number of independent observations behind `z`. None uses `n`, which is wrong if items
-        come in clusters. A t interval has `n_independent - 1` degrees of freedom.
+        Number of independent observations behind `z`. None uses `n`; pass another number if
+        items come in clusters. A t interval has `n_independent - 1` degrees of freedom.
 
     Raises
     ------

@@ -70,21 +70,25 @@ def sequential(file, a, b, state, bounds, form, **options):
             running.save(state)
         (found,) = result.to_frame().to_dict("records")
         ends = {name: found[name] for name in ("value", "low", "high")}
-        columns = [
-            Column("", [" - ".join(names)]),
-            Column("verdict", [result.verdict], align="right"),
-            Column("items", [result.n_items], ",d"),
-            *(Column(name, [value], ".4f") for name, value in ends.items()),
-        ]
         document = {name: found[name] for name in ("verdict", "n_items", "chance", "futile")}
         both = len(names) == 2
         keys = ("model_a", "model_b") if both else ("model",)
         rows = [dict(zip(keys, names, strict=True)) | ends | {"n_items": result.n_items}]
         document |= {"stop": result.stop, "pairs" if both else "models": rows}
         more = "" if result.stop else f" Add more items to {file} and repeat the command."
-        table = Table(columns, conclusion=[f"{result}.{clusters}{more}"])
+        conclusion = [f"{result}.{clusters}{more}"]
+        table = Table(_columns(names, result, ends), conclusion=conclusion)
         show(form, table, document, result.to_frame())
     sys.exit(0 if result.stop else CONTINUE)
+
+
+def _columns(names, result, ends):
+    return [
+        Column("", [" - ".join(names)]),
+        Column("verdict", [result.verdict], align="right"),
+        Column("items", [result.n_items], ",d"),
+        *(Column(name, [value], ".4f") for name, value in ends.items()),
+    ]
 
 
 def _running(state, given):

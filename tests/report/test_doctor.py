@@ -58,6 +58,7 @@ def test_counts_are_results_of_groups(written):
     assert refused.exit_code == 1 and "results of groups" in refused.stderr
     # The shared items are unknown, so the report does not count them.
     text = run(report, path).stdout
+    assert "different items" in " ".join(text.split())
     assert "180 items" not in text and "shared items" not in text
 
 

@@ -128,8 +128,8 @@ def test_a_full_disk_leaves_the_old_file(kind, tables, tmp_path, full_disk, monk
         target.write_text("old")
     old, names = target.read_bytes(), sorted(os.listdir(tmp_path))
     with full_disk(len(old) + 10 if kind == "summary" else 10):
-        told = OUTPUTS[kind](path, tables)
-    assert str(target) in told and "File too large" in told
+        output = OUTPUTS[kind](path, tables)
+    assert str(target) in output and "File too large" in output
     assert target.read_bytes() == old and sorted(os.listdir(tmp_path)) == names
 
 

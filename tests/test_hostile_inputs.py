@@ -1,7 +1,7 @@
 """Unusual inputs give a correct number or a clear error, never an error of another library.
 
-What is refused must be refused by this package or by scikit-learn's input checks, in words: the
-innermost frame says who spoke. What is accepted must be finite, or nan with a warning.
+Errors must come from this package or from scikit-learn's input checks, as the innermost frame
+shows. Accepted results must be finite, or nan with a warning.
 """
 
 import collections
@@ -40,7 +40,7 @@ out of bounds | to unpack | not supported for the input | broadcast | zero-size 
 )
 
 
-def spoke(error):
+def raised_by(error):
     """Return whether the package or scikit-learn's checks raised the error."""
     frame = traceback.extract_tb(error.__traceback__)[-1].filename
     if frame.startswith(str(_HERE)):
@@ -56,16 +56,16 @@ def outcome(call):
             value = call()
         except (ValueError, TypeError, FileNotFoundError) as error:
             words = str(error)
-            assert spoke(error) in ("skbench", "sklearn"), (spoke(error), words)
+            assert raised_by(error) in ("skbench", "sklearn"), (raised_by(error), words)
             assert len(words) > 20 and not any(raw in words for raw in _RAW), words
             return None
-    told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
-    numeric = [w for w in told if issubclass(w.category, RuntimeWarning)]
+    warned = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
+    numeric = [w for w in warned if issubclass(w.category, RuntimeWarning)]
     numeric = [w for w in numeric if "site-packages" in w.filename or _OF_NUMPY in str(w.message)]
     assert not numeric, [str(w.message) for w in numeric]
     for numbers in _numbers(value):
         assert not np.isposinf(np.abs(numbers)).any(), "infinite"
-        assert told or not np.isnan(numbers).all(), "all nan without a word"
+        assert warned or not np.isnan(numbers).all(), "all nan without a word"
     return value
 
 
@@ -319,8 +319,8 @@ def read_only(values):
         return np.memmap(file, dtype=float, mode="r", shape=np.shape(values))
 
 
-ODD = {"nan": np.nan, "infinite": np.inf, "text": "high", "None": None, "a list": [1]}
-ODD |= {"a date": pd.Timestamp("2026-01-01"), "complex": 1j}
+UNUSUAL = {"nan": np.nan, "infinite": np.inf, "text": "high", "None": None, "a list": [1]}
+UNUSUAL |= {"a date": pd.Timestamp("2026-01-01"), "complex": 1j}
 # Allowed outcomes: the numbers of the plain array, or a clear error.
 RIGHT = {
     "list": list,
@@ -399,7 +399,7 @@ REFUSED_NAMES = (
 )
 REFUSED_LABELS = REFUSED | {
     f"cell {cell!r}": lambda v, cell=cell: with_first(v, cell)
-    for cell in (*CELLS, "high", b"1", 1j, *BEYOND, np.timedelta64(1, "s"), *ODD.values())
+    for cell in (*CELLS, "high", b"1", 1j, *BEYOND, np.timedelta64(1, "s"), *UNUSUAL.values())
     if not (cell is None or cell is np.nan)
 }
 REFUSED_LABELS |= {
@@ -431,7 +431,7 @@ FINITE_TABLES = {
     f"a column of {cell!r}": lambda x, cell=cell: x.assign(
         d=pd.Series([cell] * len(x), x.index, dtype=object)
     )
-    for cell in (*CELLS, np.inf, np.nan, pd.NA, 1e76, 1e300, *BEYOND, 1j, b"1", *ODD.values())
+    for cell in (*CELLS, np.inf, np.nan, pd.NA, 1e76, 1e300, *BEYOND, 1j, b"1", *UNUSUAL.values())
 } | {
     "of kinds": lambda x: x.assign(d=with_first(np.ones(len(x)), "a")),
     "periods": lambda x: x.assign(d=pd.Period("2026")),
@@ -516,8 +516,8 @@ def test_unusual_arrays(name, walked):
     right, counts, wrong = call(**arrays), collections.Counter(), []
     for argument, good in arrays.items():
         for at, kinds in enumerate(OF_ROLE[role_of(name, argument)]):
-            for kind, odd in kinds.items():
-                given = arrays | {argument: odd(good)}
+            for kind, unusual in kinds.items():
+                given = arrays | {argument: unusual(good)}
                 found = verdict(call, given, right if at == 0 else None, at == 1)
                 counts[found] += 1
                 if found in ("raw", "accepted"):
@@ -599,9 +599,9 @@ ITEMS = {
     "no frame": lambda: [1, 2, 3],
     "a number": lambda: 3.0,
 }
-for kind, odd in ODD.items():
+for kind, unusual in UNUSUAL.items():
     for column in ("model", "topic", "item", "score"):
-        ITEMS[f"{column} {kind}"] = lambda column=column, odd=odd: spoiled(column, odd)
+        ITEMS[f"{column} {kind}"] = lambda column=column, unusual=unusual: spoiled(column, unusual)
 ROW_FUNCTIONS = {
     "summarize_items": lambda rows: sb.summarize_items(rows, by=["model", "topic"]).z,
     "betting_estimate": lambda rows: sb.betting_estimate(rows, by="model", random_state=0),

@@ -22,7 +22,7 @@ def here(monkeypatch):
         now[0] += seconds
         return number, threading.get_ident() == main
 
-    class Processes(ThreadingBackend):  # by name, so that this thread is told from the others
+    class Processes(ThreadingBackend):  # a name that differs from this thread
         supports_sharedmem = False
 
     def run(taken, n_jobs=2, backend=None):

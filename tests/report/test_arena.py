@@ -111,8 +111,8 @@ def test_no_winner_is_blank_in_every_layout(votes, tmp_path, kind, judge):
 def test_flags_that_tell_no_one_winner_name_their_row(votes, tmp_path, cell):
     table = layouts(votes)["one column for each"].astype(object)
     table.loc[20, ["winner_model_a", "winner_model_b"]] = [cell, 1]
-    told = " ".join(run(table, tmp_path / "v.csv").stderr.split())
-    assert ("Row 21 has several" if cell == 1 else "row 21 is 'yes'") in told
+    output = " ".join(run(table, tmp_path / "v.csv").stderr.split())
+    assert ("Row 21 has several" if cell == 1 else "row 21 is 'yes'") in output
 
 
 def test_winners_and_losers(votes, tmp_path):
@@ -234,7 +234,9 @@ def test_models_that_nobody_beat_are_named(votes, tmp_path):
 def test_a_folder_of_votes_is_not_offered_to_a_command_that_reads_one_file(tmp_path):
     vote = '{"model_1": "a", "model_2": "b", "winner": "model_1"}\n'
     (tmp_path / "votes.jsonl").write_text(vote * 3)
-    told = CliRunner().invoke(items, [str(tmp_path)])
-    assert told.exit_code == 1 and "vote" in told.stderr and "skbench arena" not in told.stderr
-    told = CliRunner().invoke(items, [str(tmp_path / "votes.jsonl")])
-    assert "skbench arena" in told.stderr
+    output = CliRunner().invoke(items, [str(tmp_path)])
+    assert (
+        output.exit_code == 1 and "vote" in output.stderr and "skbench arena" not in output.stderr
+    )
+    output = CliRunner().invoke(items, [str(tmp_path / "votes.jsonl")])
+    assert "skbench arena" in output.stderr

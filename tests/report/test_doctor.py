@@ -45,8 +45,8 @@ def test_counts_are_results_of_groups(written):
     assert table.index.tolist() == [(m, t) for t in ("art", "law") for m in ("ada", "bob")]
     assert table["n"].tolist() == [50, 50, 40, 40]
     assert table.loc[("ada", "law"), "value"] == 0.75
-    told = [run(doctor, path, *by).output.splitlines() for by in ((), ("--by", "model"))]
-    assert told[0][:-1] == told[1][:-1]
+    output = [run(doctor, path, *by).output.splitlines() for by in ((), ("--by", "model"))]
+    assert output[0][:-1] == output[1][:-1]
     of_models = direct(path, "--by", "model")[["model", "n", "value"]].to_numpy().tolist()
     assert of_models == [["ada", 90, 50 / 90], ["bob", 90, 45 / 90]]
     # The same as from the answers one by one.
@@ -143,8 +143,8 @@ def test_percents_beside_shares_raise_a_question(written, command, column):
     # The report also asks in its headline and in its warnings.
     assert result.output.count(asked) == (3 if command is report else 1), result.output
     if command is report:
-        told = parsed(report, path)
-        assert asked in told["warnings"][0] and asked in told["headline"][0]
+        output = parsed(report, path)
+        assert asked in output["warnings"][0] and asked in output["headline"][0]
     # All scores are 0 or 1.
     assert "same unit" not in run(command, written(path.read_text().replace("100", "1"))).output
 
@@ -171,8 +171,8 @@ def test_judge_guesses_clusters(written):
     row = json.loads(result.stdout)["groups"][0]
     # There are 60 questions and 300 answers.
     assert (row["high"] - row["low"]) / 2 > 0.8 * 1.96 * math.sqrt(0.25 / 60)
-    told = run(judge, path, "--judge", "score", "--human", "human", "--by", "system")
-    assert "cluster:" not in told.stderr
+    output = run(judge, path, "--judge", "score", "--human", "human", "--by", "system")
+    assert "cluster:" not in output.stderr
 
 
 def test_two_files_are_compared(written):

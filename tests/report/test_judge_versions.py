@@ -72,8 +72,8 @@ def test_verdicts_in_rows_below_each_other(written):
     assert found[0]["share"] == free["share"][1]
     twice = run(written(pd.concat([long, long[:1]]), "twice.csv"), *options)
     assert twice.exit_code == 1 and "--repeats run" in twice.stderr
-    nameless = run(written(long.drop(columns="item"), "nameless.csv"), *options)
-    assert nameless.exit_code == 1 and "'item'" in nameless.stderr
+    unnamed = run(written(long.drop(columns="item"), "unnamed.csv"), *options)
+    assert unnamed.exit_code == 1 and "'item'" in unnamed.stderr
     other = run(written(long.assign(human=np.arange(240) % 2), "other.csv"), *options)
     assert other.exit_code == 1 and "--repeats" in other.stderr
 

@@ -111,14 +111,14 @@ OPEN = {
 
 @pytest.mark.parametrize("case", OPEN)
 def test_suggested_commands_work(rows, path, case):
-    names, arguments, mended = OPEN[case]
+    names, arguments, parts = OPEN[case]
     words = {1: "hi", 0: "lo"} if case == "positive" else {}
     words = {"y_true": words, "y_pred": words} if words else {}
     rows.replace(words).rename(columns=names).to_csv(path, index=False)
     result = run(path, *arguments.split())
     assert result.exit_code == 1 and not result.stdout
     commands = [line for line in result.stderr.splitlines() if line.startswith("skbench metrics")]
-    for part in mended:
+    for part in parts:
         (command,) = [command for command in commands if part in command]
         again = run(*shlex.split(command)[2:])
         assert again.exit_code == 0, again.output

@@ -67,9 +67,9 @@ def test_suggested_orders_work(rows, file, names):
     options = ["--model", "version"] * (names != "model and version")
     result = run(file, *options)
     assert result.exit_code == 1 and not result.stdout
-    told = result.stderr.splitlines()[-1]
-    assert "--order, first to last" in told
-    order = ",".join(told.rpartition(": ")[2].removesuffix(".").split(", "))
+    output = result.stderr.splitlines()[-1]
+    assert "--order, first to last" in output
+    order = ",".join(output.rpartition(": ")[2].removesuffix(".").split(", "))
     assert [name.split()[-1] for name in order.split(",")] == ["1.0", "1.1", "1.2", "1.10"]
     found = parsed(file, *options, "--order", order)
     np.testing.assert_allclose(found["trend"][0]["value"], find_trend(rows).estimate.value[0])

@@ -114,10 +114,7 @@ html_title = f"skbench {release}"
 html_baseurl = site_links.PAGES
 html_static_path = ["_static"]
 html_css_files = ["skbench.css"]
-html_sidebars = {
-    page: []
-    for page in ("index", "examples", "how_we_know", "papers", "comparison", "contributing")
-}
+html_sidebars = {page: [] for page in ("index", "tutorial", "examples")}
 html_show_sourcelink = False
 html_context = {
     "default_mode": "auto",
@@ -128,7 +125,7 @@ html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc", "sg_download_links", "edit-this-page"],
     "logo": {"text": "skbench"},
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
     "navigation_with_keys": False,

@@ -277,7 +277,7 @@ def test_csv_and_table_hold_the_same_numbers(file, monkeypatch):
     lines = [line for line in text.splitlines() if line.startswith("group-")]
     assert len(lines) == len(read) == 15
     for line, row in zip(lines, read.itertuples(), strict=True):
-        cells = line.split()[1:]
+        cells = [cell for cell in line.split()[1:] if cell != "unknown"]
         assert min(abs(float(cell) - row.value) for cell in cells) <= 5.01e-4
         assert str(row.n_labeled) in cells
     assert re.search(r"Groups without a human label .*: 1\.", " ".join(text.split()))

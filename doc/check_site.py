@@ -42,7 +42,7 @@ SEARCHES = {
     "power analysis": "clustered_and_paired_comparisons",
     "Elo": "votes",
     "win rate": "votes",
-    "outlier": "outliers",
+    "outlier": "mixed_model",
     "confidence interval accuracy": "direct",
     "error bars": "direct",
     "item response theory": "item_bank",

@@ -1,11 +1,10 @@
 """
-Bounded scores that pile up at one end
-======================================
+Bounded scores near one end of the range
+========================================
 
-Win probabilities, F1 and rubric scores lie between 0 and 1 and often sit near one
-end. Ten such scores may show next to no spread, because the rare high one is not
-among them; a t interval is then tiny, and wrong. This script measures how often
-three intervals cover the mean of such scores.
+Win probabilities, F1 and rubric scores lie between 0 and 1, often near one end. Ten such scores may
+hardly vary if they miss the rare high score. The t interval is then too short and misses the mean.
+This script measures how often three intervals cover the mean.
 """
 
 import warnings
@@ -19,7 +18,7 @@ N_GROUPS = 400
 RARE, LOW, HIGH = 0.05, 0.01, 0.9
 
 # %%
-# A win probability is near 0.01, or, one time in twenty, near 0.9.
+# One win probability in twenty is near 0.9; the others are near 0.01.
 
 MEAN = (1 - RARE) * LOW + RARE * HIGH
 
@@ -39,14 +38,14 @@ def result(estimate):
 
 
 # %%
-# The t interval needs the mean and its standard error, "bounded" the mean alone, and
-# betting the scores themselves: it sees their spread and still keeps its level.
+# The t interval needs the mean and its standard error, and "bounded" needs only the mean. The
+# betting interval needs the scores, uses their variance, and still keeps the confidence level.
 
 for n_items in (10, 40, 200):
     items = simulated_items(n_items)
     summary = summarize_items(items, "group")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that t intervals may fail here is the point
+        warnings.simplefilter("ignore")  # skbench warns that t intervals may fail here
         t = DirectEstimator("t").fit(**summary.fit_args).estimate()
     bounded = DirectEstimator("bounded").fit(**summary.fit_args).estimate()
     betting = betting_estimate(items, "group", random_state=0)

@@ -1,10 +1,10 @@
 """
-Pipelines, grid search and routing
-==================================
+Pipelines, grid search and metadata routing
+===========================================
 
-The estimators are scikit-learn estimators, and the regressor inside is any
-scikit-learn regressor. This script puts a pipeline inside, searches over its
-parameters with the variances following the folds, and cross-validates the result.
+The estimators of skbench follow the scikit-learn API and accept any scikit-learn regressor. This
+script uses a pipeline as the regressor, searches over its parameters, and cross-validates the
+result.
 """
 
 import numpy as np
@@ -20,55 +20,55 @@ from skbench import EmpiricalBayes, IntervalPipeline, make_items, summarize_item
 
 data = make_items(n_models=6, n_topics=30, n_items=12, random_state=0)
 summary = summarize_items(data.items, ["model", "topic"], features=data.features)
-X, z, told = summary.X, summary.z, summary.fit_args
-told = {name: told[name] for name in ("sigma2", "n", "groups", "sampling")}
+X, z, metadata = summary.X, summary.z, summary.fit_args
+metadata = {name: metadata[name] for name in ("sigma2", "n", "groups", "sampling")}
 truth = data.truth.loc[list(summary.labels)].to_numpy()
 
 # %%
-# **A pipeline inside.** What has to be learned from the groups is learned anew in
-# every fold. The frame arrives with its column names.
+# **A pipeline as the regressor.** Every fold fits the transformers again. They receive a data
+# frame with its column names.
 
 prepare = make_column_transformer(
     (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["model"]),
     (StandardScaler(), ["feature"]),
 )
 inside = EmpiricalBayes(make_pipeline(prepare, Ridge()), random_state=0)
-inside.fit(X, z, **told)
+inside.fit(X, z, **metadata)
 print(f"ridge in a pipeline:    MSE {np.mean((inside.estimate().value - truth) ** 2):.5f}")
 
 # %%
-# **Any regressor.** The same with extremely randomized trees.
+# **Another regressor:** extremely randomized trees.
 
 trees = make_pipeline(prepare, ExtraTreesRegressor(50, min_samples_leaf=3))
-eb = EmpiricalBayes(trees, random_state=0).fit(X, z, **told)
+eb = EmpiricalBayes(trees, random_state=0).fit(X, z, **metadata)
 print(f"trees in a pipeline:    MSE {np.mean((eb.estimate().value - truth) ** 2):.5f}")
 
 # %%
-# **A search.** GridSearchCV slices ``sigma2``, ``n`` and ``groups`` along with the rows,
-# and hands ``sampling`` on whole. It judges the prior mean, ``predict(X)``, on held-out topics.
+# **Grid search.** GridSearchCV splits ``sigma2``, ``n`` and ``groups`` with the rows and passes
+# ``sampling`` unchanged. It judges the prior mean, ``predict(X)``, on held-out topics.
 
 search = GridSearchCV(
     EmpiricalBayes(make_pipeline(prepare, Ridge()), cv=2, random_state=0),
     {"regressor__ridge__alpha": [0.01, 1.0, 100.0]},
     cv=GroupKFold(5),
 )
-search.fit(X, z, **told)
+search.fit(X, z, **metadata)
 best = search.best_estimator_
 print(f"chosen by grid search:  {search.best_params_}")
 print(f"a new group, no items:  {best.predict_interval(X.head(1)).round(2)[0]}")
 
 # %%
-# **Metadata routing.** With routing on, ``sigma2`` reaches ``fit`` and ``score`` by
-# name, and nobody has to request it: the score is cleared of sampling noise.
+# **Metadata routing.** With routing enabled, ``sigma2`` reaches ``fit`` and ``score`` without a
+# request, and the score is corrected for sampling noise.
 
 with config_context(enable_metadata_routing=True):
-    scores = cross_val_score(inside, X, z, cv=GroupKFold(3), params=told)
-print(f"R2 of the prior mean on held-out topics, cleared of noise: {scores.round(2)}")
+    scores = cross_val_score(inside, X, z, cv=GroupKFold(3), params=metadata)
+print(f"R2 of the prior mean on held-out topics, corrected for noise: {scores.round(2)}")
 
 # %%
-# **A pipeline outside.** scikit-learn's Pipeline does not forward intervals;
-# IntervalPipeline does, and keeps the labels of the groups.
+# **The estimator in a pipeline.** IntervalPipeline forwards intervals, unlike scikit-learn's
+# Pipeline, and keeps the labels of the groups.
 
 pipeline = IntervalPipeline([("prepare", prepare), ("eb", EmpiricalBayes(Ridge(), random_state=0))])
-pipeline.fit(X, z, **told)
+pipeline.fit(X, z, **metadata)
 print(pipeline.estimate())

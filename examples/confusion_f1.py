@@ -2,9 +2,10 @@
 F1 of few positives, with its uncertainty
 =========================================
 
-Three spam filters on four mailboxes, with few spam messages in some. F1 is no mean of items:
-a binomial interval does not apply, and where a filter called nothing spam it is 0 / 0. The
-four counts of a confusion matrix have a Dirichlet posterior; F1 is a function of its draws.
+Three spam filters ran on four mailboxes, some with few spam messages. F1 is not a mean over items,
+so binomial intervals do not apply. It is 0 / 0 if a filter finds no spam and there is none. The
+four proportions of a confusion matrix have a Dirichlet posterior, and F1 is a function of its
+draws.
 """
 
 import warnings
@@ -40,8 +41,8 @@ matrices.columns = ["task", "model", "tp", "fp", "fn", "tn"]
 matrices = matrices.astype({name: int for name in ("tp", "fp", "fn", "tn")})
 
 # %%
-# One row per filter and mailbox. Observed F1 beside its 90% intervals: of "shop", with five
-# spam messages, next to nothing is known.
+# One row per filter and mailbox: observed F1 and 90% intervals. "shop" has only five spam messages,
+# so its intervals are very wide.
 
 f1 = ConfusionPosterior("f1", random_state=0).fit(matrices)
 cells = f1.draws_.interval(0.9).to_frame()[["low", "high"]]
@@ -49,7 +50,7 @@ cells.insert(0, "observed", f1.value_.ravel())
 print(cells.astype(float).round(2).to_string())
 
 # %%
-# The mean over mailboxes, its leads and ranks: functions of the same draws.
+# The mean over mailboxes, differences and ranks are functions of the same draws.
 
 print("\nmean F1 over mailboxes")
 print(f1.estimate().to_frame()[["value", "low", "high"]].astype(float).round(2).to_string())
@@ -60,13 +61,13 @@ first = rank_probabilities(rank_models(f1.draws_)).iloc[:, 0]
 print(f"\nprobability of being the best: {first.round(2).to_dict()}")
 
 # %%
-# Mailboxes of one filter may share what is learned of it: the prior counts of the four cells are
-# then learned too. Small mailboxes move toward the others.
+# A hierarchical prior estimates the prior counts of the four cells from all mailboxes of a filter.
+# Small mailboxes are shrunk toward the others.
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # these chains are short of R-hat 1.01
+    warnings.simplefilter("ignore")  # these short chains have R-hat above 1.01
     pooled = ConfusionPosterior("f1", expon(scale=10), n_draws=4000, random_state=0).fit(matrices)
 shop = [p.draws_.interval(0.9).to_frame().xs("shop", level="task") for p in (f1, pooled)]
-print("\nshop alone, and learning from the other mailboxes")
+print("\nshop alone and with a hierarchical prior")
 table = pd.concat(dict(zip(["alone", "pooled"], shop, strict=True)), axis=1)
 print(table.loc[:, (slice(None), ["value", "low", "high"])].astype(float).round(2).to_string())

@@ -2,10 +2,10 @@
 A robustness benchmark, end to end
 ==================================
 
-Five scikit-learn classifiers, trained on half of scikit-learn's digits, meet the
-other half under ten corruptions at five severities: 250 groups. We look at ten
-images per topic only, the same for all classifiers, estimate all 250 accuracies,
-and compare with the accuracy on all the other images.
+Five classifiers are trained on half of scikit-learn's digits. They classify the other half under
+ten corruptions at five severities, which gives 250 groups. We use ten images per topic, the same
+for all classifiers, to estimate all 250 accuracies. The accuracies on all other images serve as
+true values.
 """
 
 import sys
@@ -24,7 +24,7 @@ from skbench import (
 )
 
 # %%
-# The benchmark is made on the spot; every answer to every image is known.
+# The benchmark is computed here, so all answers are known.
 
 data = load_digits_c()
 print(data)
@@ -53,13 +53,13 @@ for name, e in estimates.items():
     )
 
 # %%
-# Which groups moved most, and whether rightly.
+# The groups that were shrunk most, and whether this improved them.
 
 display = ShrinkageDisplay.from_estimates(
     estimates["direct"], estimates["EB, ridge inside"], truth=truth, n=summary.n, max_rows=18
 )
 columns = ["direct", "shrunk", "truth", "improved"]
-print(f"\nmoved most, of {len(display.moves)} groups")
+print(f"\nlargest shifts among {len(display.moves)} groups")
 print(display.moves[columns].head().to_string(float_format="%.2f"))
 print(f"{display.legend['toward']} groups")
 display.plot(xlabel="accuracy")

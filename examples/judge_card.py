@@ -1,11 +1,12 @@
 """
-A card for four judges
-======================
+Agreement of four judges
+========================
 
-A classifier reads 600 handwritten digits, four others judge whether it is right, people (the
-true digits) label 120 of its answers. How far does each judge agree with people, how many
-independent judges are four, which vote of them is best, and what is the accuracy by judge and
-labels together? Then: does a pairwise judge favor the first answer?
+A classifier reads 600 handwritten digits. Four other classifiers judge whether its answers are
+correct, and 120 answers have human labels (the true digits). `judge_agreement` shows how well each
+judge agrees with the labels, how many independent judges the four are equivalent to, which vote is
+best, and the accuracy of the classifier by judge and labels together. `position_bias` shows
+whether a pairwise judge favors the first answer.
 """
 
 import numpy as np
@@ -29,7 +30,7 @@ judges = {
     "tree": DecisionTreeClassifier(random_state=0),
     "ridge": RidgeClassifier(),
     "neighbors": KNeighborsClassifier(1),
-    "neighbors-2": KNeighborsClassifier(2),  # of the same family: errs where the other does
+    "neighbors-2": KNeighborsClassifier(2),  # the same family with similar errors
 }
 for name, judge in judges.items():
     own = judge.fit(images[train], digits[train]).predict(images[asked])
@@ -44,12 +45,12 @@ for sentence in card.sentences():
     print(sentence)
 
 # %%
-# The accuracy of the system, corrected by the labels: judges that are off by much agree.
-print(f"truth {human.mean():.3f}")
+# The accuracy of the classifier, corrected by the labels. Even judges with a large bias agree.
+print(f"true accuracy {human.mean():.3f}")
 print(card.corrected.round(3))
 
 # %%
-# Pairs, each shown in both orders.
+# Pairs of answers, each shown in both orders.
 pairs = pd.DataFrame({"pair": np.repeat(np.arange(150), 2), "first": ["model_a", "model_b"] * 150})
 p = 0.6 + np.where(pairs["first"] == "model_a", 0.12, -0.12)
 pairs["winner"] = np.where(rng.random(300) < p, "model_a", "model_b")

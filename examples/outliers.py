@@ -1,9 +1,9 @@
 """
-One broken cell among many
-==========================
+One broken group among many
+===========================
 
-The answers of one model on one topic cannot be parsed. Its estimate stays near its own items,
-the interval covers the truth, and the group is listed as an outlier.
+The answers of one model on one topic cannot be parsed. The mixed model lists this group as an
+outlier. Its estimate stays near its own items, and the interval covers the true value.
 """
 
 import numpy as np

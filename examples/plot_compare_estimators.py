@@ -1,10 +1,10 @@
 """
-Which estimator, when nobody knows the truth?
-=============================================
+Choosing an estimator without true values
+=========================================
 
-Ten images per topic of digits-C, five classifiers, six candidates. Nine tenths of
-the images make the estimates, the rest judges them, ten times over. Here the truth
-is known as well, accuracy on all other images, and drawn beside the estimated risks.
+Six candidates estimate the accuracy of five classifiers on digits-C from ten images per topic. Each
+candidate is fitted to nine tenths of the images and judged by the rest, ten times. In this example
+the true accuracies (on all other images) are known, so we can compare estimated and true risks.
 """
 
 import sys
@@ -33,7 +33,7 @@ seen = sample_items(data.items, 10, random_state=0)
 truth = data.items.drop(index=seen.index).groupby(BY)["score"].mean()
 
 # %%
-# The first candidate is the one to fall back on where the data cannot tell.
+# The first candidate is chosen in case of doubt.
 
 candidates = {
     "direct": DirectEstimator(),
@@ -47,12 +47,12 @@ comparison = compare_estimators(candidates, seen, BY, features=data.features, ra
 print(comparison)
 
 # %%
-# The choice comes fitted on all ten images, and says how many images it is worth.
+# The chosen estimator is fitted to all ten images. The ratio shows its gain in images.
 
 print(f"\n{comparison.estimate.method}: {comparison.estimate.sample_size_ratio}")
 
 # %%
-# What did happen? The candidates on all ten images, held against the truth.
+# The true errors of all candidates, fitted to all ten images.
 
 summary = summarize_items(seen, BY, features=data.features)
 mu = truth.loc[list(summary.labels)].to_numpy()
@@ -83,7 +83,7 @@ ax.errorbar(
     capsize=3,
     label="estimated from the items, 95% interval",
 )
-ax.plot(1000 * true_risk, rows + 0.1, "D", color="0.3", label="in truth, with all ten images")
+ax.plot(1000 * true_risk, rows + 0.1, "D", color="0.3", label="true risk, with all ten images")
 names = [f"{name} (chosen)" if name == comparison.choice else name for name in table.index]
 ax.set_yticks(rows, names)
 ax.invert_yaxis()

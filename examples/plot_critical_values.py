@@ -2,9 +2,9 @@
 Critical values of robust intervals
 ===================================
 
-A shrunk estimate is biased. How wide must its interval be, if all that is known of
-the bias is its second moment and its kurtosis? ``stats.robust_eb.cva`` solves for
-the worst distribution, exactly and for whole arrays.
+Shrunk estimates are biased. How wide must an interval be if only the second moment and the kurtosis
+of the bias are known? ``stats.robust_eb.cva`` finds the worst distribution exactly, for whole
+arrays.
 """
 
 import sys
@@ -17,8 +17,8 @@ from scipy.stats import norm
 from skbench.stats.shrinkage.robust_eb import cva, noncoverage
 
 # %%
-# ``m2`` is the second moment of the bias in standard errors, sigma2 / A at the usual
-# shrinkage. Kurtosis 3 is that of a normal prior; infinity allows any shape.
+# ``m2`` is the second moment of the bias in standard errors: sigma2 / A for the usual shrinkage
+# factor. A normal prior has kurtosis 3. Infinite kurtosis allows any shape.
 
 kurtoses = [1.0, 3.0, 10.0, np.inf]
 print("95% critical values\n  m2  " + "".join(f"{f'kurtosis {k:g}':>14s}" for k in kurtoses))
@@ -26,15 +26,14 @@ for m2 in (0.0, 0.1, 0.5, 1.0, 4.0, 10.0):
     print(f"{m2:5.1f} " + "".join(f"{value:14.4f}" for value in cva(m2, kurtoses)))
 
 # %%
-# The usual 1.96 would not do: with as much bias as noise it may miss far more often.
+# The usual 1.96 is not enough: with m2 = 1, it may miss far more often than 5%.
 
 missed = noncoverage(1.96, 1.0, kurtoses)
 print("\nworst non-coverage of +-1.96 at m2 = 1: " + ", ".join(f"{p:.3f}" for p in missed))
 
 # %%
-# What it costs against a parametric interval, which believes in a normal prior: with
-# kurtosis 3 and estimates shrunk by half (m2 = 1), the robust interval is this much
-# wider.
+# The parametric interval assumes a normal prior. With kurtosis 3 and a shrinkage factor of 1/2
+# (m2 = 1), the robust interval is wider by this factor.
 
 shrinkage_factor = 0.5
 robust = cva(1.0, 3.0) * shrinkage_factor
@@ -42,7 +41,7 @@ parametric = norm.ppf(0.975) * np.sqrt(shrinkage_factor)
 print(f"robust / parametric half-width at m2 = 1, kurtosis 3: {robust / parametric:.3f}")
 
 # %%
-# All groups of a fit share a kurtosis, so that 10,000 critical values are one call.
+# All groups of a fit share one kurtosis. One call gives 10,000 critical values.
 
 many = np.random.default_rng(0).lognormal(0, 1.5, 10_000)
 start = time.perf_counter()

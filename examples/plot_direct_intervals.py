@@ -2,9 +2,8 @@
 Direct estimates and five binomial intervals
 ============================================
 
-Ten items per topic and 0/1 scores: which interval holds its 95%, and at which
-accuracies? Eleven counts are possible, so coverage is computed exactly, count
-by count, not simulated.
+Which interval covers 95%, and at which accuracies, with ten items per topic and binary scores?
+There are eleven possible counts, so coverage is a sum and needs no simulation.
 """
 
 import sys
@@ -19,24 +18,23 @@ N_ITEMS = 10
 INTERVALS = ["wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald"]
 
 # %%
-# One group for every possible count: what does each interval say of it?
+# One group for every possible count, with each interval.
 
 k = np.arange(N_ITEMS + 1)
 z, n = k / N_ITEMS, np.full(k.size, N_ITEMS)
 sigma2 = z * (1 - z) / n
-X = np.zeros((k.size, 1))  # features play no part in a direct estimate
+X = np.zeros((k.size, 1))  # direct estimates use no features
 estimates = {
     name: DirectEstimator().set_params(interval=name).fit(X, z, sigma2, n).estimate()
     for name in INTERVALS
 }
-print(f"95% intervals of 7 and of 10 right answers out of {N_ITEMS}")
+print(f"95% intervals for 7 and for 10 correct answers out of {N_ITEMS}")
 for name, e in estimates.items():
     seven, ten = ([round(float(end[i]), 3) for end in (e.low, e.high)] for i in (7, 10))
     print(f"  {name:16s} {seven!s:16s} {ten!s}")
 
 # %%
-# The chance that an interval covers an accuracy p is the probability of the
-# counts whose interval contains p.
+# The coverage at an accuracy p is the probability of the counts whose interval contains p.
 
 accuracy = np.linspace(0.005, 0.995, 397)
 probability = binom.pmf(k[:, None], N_ITEMS, accuracy)
@@ -53,8 +51,8 @@ for name in INTERVALS:
     )
 
 # %%
-# Clopper-Pearson never falls below 95%. Wilson is right on average. Wald is far
-# too short near 0 and 1, where good models live.
+# Clopper-Pearson never covers less than 95%. Wilson covers 95% on average. Wald is far too short
+# near 0 and 1, the range of good models.
 
 figure, axes = plt.subplots(1, 5, figsize=(12, 2.8), sharey=True, layout="constrained")
 for ax, name in zip(axes, INTERVALS, strict=True):

@@ -2,9 +2,9 @@
 Intervals that cover every group, assisted by a prior
 =====================================================
 
-Shrinkage intervals cover on average over groups, and outlying ones less often. Where each
-group must be covered, a prior can still choose which of the exact intervals to take: short
-near what the other topics suggest, longer elsewhere, at 95% wherever the truth lies.
+Intervals of shrinkage estimators cover on average over groups, and outlying groups less often. If
+each group must be covered, a prior can still select among the exact intervals. The selected
+intervals are short near the prior mean and longer elsewhere, with 95% coverage at every accuracy.
 """
 
 import sys
@@ -19,8 +19,8 @@ from skbench.stats.intervals.binomial import clopper_pearson_interval, wilson_in
 from skbench.stats.shrinkage.fab import fab_binomial_interval
 
 # %%
-# **One group of 20 items, whose prior says .7 +- .1.** Coverage is a sum over the 21 possible
-# counts; here it is for every truth.
+# **One group of 20 items with a prior of 0.7 +- 0.1.** Coverage at each true accuracy is a sum over
+# the 21 possible counts.
 
 n, counts = 20, np.arange(21)
 intervals = {
@@ -29,12 +29,12 @@ intervals = {
     "assisted": fab_binomial_interval(counts, n, 14, 6),
 }
 p = np.linspace(0.001, 0.999, 999)
-chance = binom.pmf(counts, n, p[:, None])
+probability = binom.pmf(counts, n, p[:, None])
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-print(f"{'':16s} least coverage  width at truth .7  at .2")
+print(f"{'':16s} least coverage       width at .7   at .2")
 for name, (low, high) in intervals.items():
-    coverage = np.sum(chance * ((low <= p[:, None]) & (p[:, None] <= high)), axis=1)
-    width = chance @ (high - low)
+    coverage = np.sum(probability * ((low <= p[:, None]) & (p[:, None] <= high)), axis=1)
+    width = probability @ (high - low)
     print(f"{name:16s} {coverage.min():14.3f} {np.interp(0.7, p, width):18.3f} {width[199]:7.3f}")
     axes[0].plot(p, coverage, label=name, linewidth=1)
     axes[1].plot(p, width, label=name)
@@ -44,8 +44,8 @@ axes[1].set(xlabel="true accuracy", ylabel="mean width")
 axes[1].legend()
 
 # %%
-# **On a table of groups**, ``EmpiricalBayes(interval="fab")`` learns each prior from the other
-# topics only. Groups with a truth far from the others tell the difference.
+# **A table of groups.** ``EmpiricalBayes(interval="fab")`` learns each prior from the other topics.
+# The methods differ in groups whose true accuracy is far from the mean.
 
 data = make_items(n_models=5, n_topics=40, n_items=20, topic_std=1.2, random_state=0)
 summary = summarize_items(data.items, ["model", "topic"], features=data.features)
@@ -58,7 +58,7 @@ fitted = {
 k = np.round(summary.z * summary.n)
 low, high = clopper_pearson_interval(k, summary.n)
 far = np.abs(truth - np.mean(truth)) > 0.3
-print(f"\n{'':16s} covered  of {far.sum()} far groups  width  promises")
+print(f"\n{'':16s} covered  of {far.sum()} far groups  width  guarantee")
 for name, e in fitted.items():
     hit = (e.low <= truth) & (truth <= e.high)
     width = np.mean(e.high - e.low)

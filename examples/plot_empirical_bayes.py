@@ -1,11 +1,10 @@
 """
-Empirical Bayes: what moves, and what the intervals promise
-===========================================================
+Empirical Bayes: shrinkage and average coverage
+===============================================
 
-Five simulated models answer the same ten items of each of 40 topics. Empirical
-Bayes pulls every direct estimate towards a regression that never saw the topic.
-Because the truth is known here, we can look at what that bought, on average and
-where the average hides something.
+Five simulated models answer the same ten items of each of 40 topics. Empirical Bayes shrinks every
+direct estimate toward a regression fitted to other topics. The true values are known here, so we
+can measure errors and coverage, on average and in extreme groups.
 """
 
 import sys
@@ -27,8 +26,8 @@ truth = data.truth.loc[list(summary.labels)].to_numpy()
 print(summary)
 
 # %%
-# ``fit_args`` carries the features, the direct estimates, their variances, and the
-# topic as ``groups``: the models share items, so folds must not split a topic.
+# ``fit_args`` contains the features, the direct estimates, their variances, and the topics as
+# ``groups``. The models share items, so folds must not split a topic.
 
 direct = DirectEstimator().fit(**summary.fit_args).estimate()
 estimates = {"direct, Wilson": direct}
@@ -38,9 +37,8 @@ for interval in ("robust", "length-optimal", "parametric"):
 print(f"\nprior variance {eb.prior_variance_:.4f}, kurtosis {eb.kurtosis_:.1f}")
 
 # %%
-# Average coverage near 95% does not mean that every group is covered with 95%.
-# Groups far from what the regression expects, the very good and the very bad, pay
-# for the others.
+# Average coverage near 95% does not mean 95% in every group. Groups far from the regression, with
+# very high or very low accuracy, are covered less often.
 
 
 def covered(e, where):
@@ -48,14 +46,14 @@ def covered(e, where):
 
 
 extreme = (truth < 0.1) | (truth > 0.9)
-print(f"\n{'':22s}  MSE/direct  width  covered  of truths < .1 or > .9  guarantee")
+print(f"\n{'':22s}  MSE/direct  width  covered  if true < .1 or > .9    guarantee")
 for name, e in estimates.items():
     ratio = np.mean((e.value - truth) ** 2) / np.mean((direct.value - truth) ** 2)
     print(
         f"{name:22s} {ratio:10.2f} {np.mean(e.high - e.low):8.3f} {covered(e, slice(None)):7.2f} "
         f"{covered(e, extreme):14.2f} {'':11s} {e.guarantee}"
     )
-print(f"({extreme.sum()} of {extreme.size} groups have a truth below .1 or above .9)")
+print(f"({extreme.sum()} of {extreme.size} groups have true values below .1 or above .9)")
 
 # %%
 

@@ -2,15 +2,14 @@
 Fay-Herriot on milk expenditure
 ===============================
 
-The standard data of small area estimation: mean expenditure on fresh milk in 43
-areas of the United States in 1989, each with its standard error from a household
-survey, and the major area it belongs to. The model is linear: one intercept per
-major area. Nothing here is about language models, and nothing needs to be: any
-score with a known sampling variance will do.
+This is the standard data set of small area estimation: mean expenditure on fresh milk in 43 areas
+of the United States in 1989. Each area has a standard error from a household survey and belongs to
+one of four major areas. The linear model has one intercept per major area. The method applies to
+any score with a known sampling variance.
 
-Source: Arora and Lahiri (1997), On the superiority of the Bayesian method over the
-BLUP in small area estimation problems, Statistica Sinica 7; the figures are those
-of the data set ``milk`` of the R package sae.
+Source: Arora and Lahiri (1997), On the superiority of the Bayesian method over the BLUP in small
+area estimation problems, Statistica Sinica 7. The numbers are those of the data set ``milk`` of the
+R package sae.
 """
 
 import sys
@@ -39,8 +38,7 @@ major_area = np.repeat(["1", "2", "3", "4"], AREAS_PER_MAJOR_AREA)
 X = pd.DataFrame({"major area": major_area}, index=pd.RangeIndex(1, 44, name="area"))
 
 # %%
-# The prior variance is what is left between areas of one major area. Four ways to
-# estimate it:
+# The prior variance is the variance between areas of one major area. There are several estimators:
 
 print("method         prior variance    mean squared error, mean over areas")
 for method in ("reml", "ml", "fay-herriot", "adjusted-ml"):
@@ -48,14 +46,14 @@ for method in ("reml", "ml", "fay-herriot", "adjusted-ml"):
     print(f"{method:14s} {fit.prior_variance_:14.6f} {fit.mse_.mean():20.6f}")
 
 # %%
-# The estimate of an area lies between its own figure and that of its major area,
-# nearer to the latter the noisier the former.
+# The estimate of an area lies between its direct estimate and that of its major area. Noisy direct
+# estimates are shrunk most.
 
 direct = DirectEstimator(interval="normal").fit(X, z, sigma2).estimate()
 fay_herriot = FayHerriot().fit(X, z, sigma2)
 estimate, regression = fay_herriot.estimate(), fay_herriot.predict(X)
 narrower = np.mean(estimate.high - estimate.low) / np.mean(direct.high - direct.low)
-print(f"\nintervals are {narrower:.2f} times as wide as the direct ones; the three noisiest areas:")
+print(f"\nintervals have {narrower:.2f} times the direct width; the three noisiest areas:")
 noisiest = np.argsort(-sigma2)[:3]
 table = pd.DataFrame(
     {

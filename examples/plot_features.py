@@ -2,11 +2,10 @@
 Topics and features from texts
 ==============================
 
-A benchmark without topics: four text classifiers read the one-line summary of a
-function of scipy or numpy and say which module it is from. K-means on the texts
-makes topics; the mean embedding of each topic and the mean confidence of each model
-on it are features; leaving them out, one group after the other, shows what each is
-worth. Everything is made on the spot, no data are fetched.
+Four text classifiers read the one-line summary of a scipy or numpy function and predict its module.
+This benchmark has no topics, so k-means on the texts makes them. Features are the mean embedding of
+each topic and the mean confidence of each model on it. Leaving out one group of features at a time
+shows its importance. The script needs no download.
 """
 
 import importlib
@@ -59,15 +58,15 @@ def summaries():
 
 
 def answers(questions):
-    """Right or wrong, and how confident, for every model and question of one half."""
+    """Score and confidence of every model on every question of one half."""
     train, test = train_test_split(questions, train_size=0.25, random_state=0)
     parts = []
     for name, classifier in MODELS.items():
         model = make_pipeline(TfidfVectorizer(), classifier).fit(train["text"], train["module"])
         probability = model.predict_proba(test["text"])
         part = pd.DataFrame({"item": test.index, "text": test["text"], "model": name})
-        right = model.classes_[probability.argmax(axis=1)] == test["module"]
-        parts.append(part.assign(score=right.astype(int), confidence=probability.max(axis=1)))
+        correct = model.classes_[probability.argmax(axis=1)] == test["module"]
+        parts.append(part.assign(score=correct.astype(int), confidence=probability.max(axis=1)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -75,16 +74,16 @@ items = answers(summaries())
 print(f"{items['item'].nunique()} questions, {items['model'].nunique()} models")
 
 # %%
-# Topics: the number of clusters by the silhouette, clusters with fewer than 14
-# questions joined to the nearest. A question has one topic for all models.
+# The silhouette selects the number of topics. Clusters with fewer than 14 questions join the
+# nearest one. A question has the same topic for all models.
 
 clusters = cluster_items(items, n_clusters=[20, 30, 40, 60], min_items=14, random_state=0)
 items["topic"] = clusters.labels
 print(clusters)
 
 # %%
-# Ten questions of each topic are looked at; the others tell the truth. Features of a
-# topic are known from all its texts, confidence only where the model was asked.
+# We use ten questions of each topic; the others give the true accuracies. Embeddings use all texts
+# of a topic; confidence is known only for the ten questions.
 
 seen = sample_items(items, 10, random_state=0)
 truth = items.drop(index=seen.index).groupby(BY)["score"].mean()
@@ -101,14 +100,14 @@ estimators = {
     "regression": SyntheticRegression(regressor, random_state=0),
     "empirical Bayes": EmpiricalBayes(regressor, random_state=0),
 }
-print("\nmean squared error against the truth, relative to direct")
+print("\nmean squared error relative to direct")
 for name, estimator in estimators.items():
     error = np.mean((estimator.fit_predict(**summary.fit_args) - mu) ** 2)
     print(f"{name:16s} {error / np.mean((summary.z - mu) ** 2):.2f}")
 
 # %%
-# What is each group of features worth? No truth is needed: the estimates are made
-# from nine tenths of the questions and judged by the others.
+# The importance of each group of features needs no true values: estimates from nine tenths of the
+# questions are judged by the others.
 
 groups = {"model names": "model", "confidence": "confidence", "embedding": embedding}
 groups["all of them"] = ["model", "confidence", *embedding]
@@ -119,7 +118,7 @@ worth = {
     for name in ("regression", "empirical Bayes")
 }
 tables = {name: found.to_frame().iloc[1:] for name, found in worth.items()}
-print("\nchange in estimated squared error x 1000 when left out (standard error)")
+print("\nchange of the estimated squared error x 1000 without features (standard error)")
 for name, table in tables.items():
     for row in table.itertuples():
         change, error = 1000 * row.difference, 1000 * row.difference_standard_error
@@ -140,7 +139,7 @@ for offset, (name, table) in zip((-0.12, 0.12), tables.items(), strict=True):
 ax.axvline(0, color="0.5", linewidth=1)
 ax.set_yticks(range(len(groups)), [f"without {name}" for name in groups])
 ax.invert_yaxis()
-ax.set_xlabel("growth of the mean squared error x 1000, with 95% interval")
+ax.set_xlabel("increase of the mean squared error x 1000, with 95% interval")
 ax.legend(frameon=False)
 if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=150)

@@ -2,12 +2,12 @@
 James-Stein on eighteen batters
 ===============================
 
-The classical example. After 45 times at bat in the 1970 season, what will each of
-18 batters hit over the rest of it? The direct estimate is his own average so far;
-James-Stein moves all of them towards their common mean by one factor.
+The classical example: given 45 at bats in the 1970 season, what is the batting average of each of
+18 players over the rest of the season? The direct estimate is the player's own average. James-Stein
+shrinks all averages toward their mean by one factor.
 
-Source: Efron and Morris (1975), Data analysis using Stein's estimator and its
-generalizations, JASA 70, Table 1.
+Source: Efron and Morris (1975), Data analysis using Stein's estimator and its generalizations, JASA
+70, Table 1.
 """
 
 import sys
@@ -46,7 +46,7 @@ z = hits / AT_BATS
 common_variance = z.mean() * (1 - z.mean()) / AT_BATS
 
 # %%
-# One sampling variance for all, from the mean over batters, as in the paper.
+# All players have one sampling variance, computed from the overall mean as in the paper.
 
 direct = DirectEstimator(sampling_variance=common_variance).fit(X, z, n=[AT_BATS] * len(z))
 james_stein = JamesStein(sampling_variance=common_variance).fit(X, z)
@@ -55,14 +55,14 @@ table = pd.DataFrame(
     {"first 45": z, "James-Stein": after.value, "rest of season": rest}, index=X.index
 )
 print(table.round(3).to_string())
-print(f"\nweight of the own average: {james_stein.shrinkage_factor_:.3f}")
+print(f"\nweight of the player's own average: {james_stein.shrinkage_factor_:.3f}")
 
 # %%
 
 sums = [np.sum((e.value - rest) ** 2) for e in (before, after)]
 covered = [np.sum((e.low <= rest) & (rest <= e.high)) for e in (before, after)]
 print(f"sum of squared errors: direct {sums[0]:.4f}, James-Stein {sums[1]:.4f}")
-print(f"a factor of {sums[0] / sums[1]:.1f}; of 18 intervals cover: {covered[0]} and {covered[1]}")
+print(f"a factor of {sums[0] / sums[1]:.1f}; {covered[0]} and {covered[1]} of 18 intervals cover")
 
 # %%
 

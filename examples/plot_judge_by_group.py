@@ -1,11 +1,10 @@
 """
-An autorater, ten human labels per topic, and empirical Bayes
+An LLM judge, ten human labels per topic, and empirical Bayes
 =============================================================
 
-Two hundred topics of 200 answers each: an autorater judged them all, people labeled
-ten per topic. Correcting each topic by its own ten labels is unbiased and still rough.
-This script corrects all topics in one pass and hands the result to empirical Bayes,
-which also learns what the autorater's mean says of a topic.
+An LLM judge scored 200 answers on each of 200 topics, and people labeled ten per topic. Correcting
+each topic by its ten labels is unbiased but imprecise. This script corrects all topics at once.
+Empirical Bayes then borrows strength from other topics, with the judge's mean as a feature.
 """
 
 import sys
@@ -19,7 +18,7 @@ from skbench.datasets import make_judged_items
 from skbench.ppi import ClassicalMean, GroupedPPI
 
 AUTORATERS = {
-    "95% right": partial(make_judged_items, sensitivity=0.95, specificity=0.95),
+    "95% correct": partial(make_judged_items, sensitivity=0.95, specificity=0.95),
     "drifting by topic": partial(make_judged_items, sensitivity=0.9, specificity=0.9, drift=1.0),
     "useless": partial(make_judged_items, sensitivity=0.5, specificity=0.5),
 }
@@ -30,9 +29,9 @@ def simulated(autorater):
 
 
 # %%
-# ``GroupedPPI`` takes one table of rows, nan where there is no human label. It has the
-# estimates of all topics, and a ``summary_`` made for shrinkage: its ``fit_args`` are
-# what `EmpiricalBayes` takes, with the autorater's mean among the features.
+# ``GroupedPPI`` takes one table of rows with nan for missing human labels. Its ``summary_`` is the
+# input for shrinkage: ``fit_args`` are the arguments of `EmpiricalBayes`, with the judge's mean as
+# a feature.
 
 data = simulated("drifting by topic")
 items = data.items
@@ -43,12 +42,12 @@ print(grouped.summary_.X.head(3).round(3))
 
 
 # %%
-# Four ways to use ten labels, against the truth that the simulator knows. Where the
-# autorater is useless, it is given no weight, and nothing is lost.
+# Four ways to use ten labels, compared with the true means of the simulation. A useless judge gets
+# no weight and does no harm.
 
 
 def both(estimator, data):
-    """Estimates of each topic by itself, and after shrinkage."""
+    """Estimates of the topics without and with shrinkage."""
     items = data.items
     grouped = GroupedPPI(estimator, features=data.features, random_state=0)
     grouped.fit(items[["autorater"]], items["human"], items["group"])
@@ -56,17 +55,17 @@ def both(estimator, data):
     return grouped.estimate(), eb.fit(**grouped.summary_.fit_args).estimate()
 
 
-print(f"\n{'autorater':18s} {'method':28s} MSE x 10,000  covered  width  guarantee")
+print(f"\n{'judge':18s} {'method':28s} MSE x 10,000  covered  width  guarantee")
 for autorater in AUTORATERS:
     data = simulated(autorater)
     truth = data.truth.to_numpy()
     labels, labels_shrunk = both(ClassicalMean(), data)
     corrected, corrected_shrunk = both(None, data)
     estimates = {
-        "labels alone": labels,
-        "labels alone, shrunk": labels_shrunk,
-        "with the autorater": corrected,
-        "with the autorater, shrunk": corrected_shrunk,
+        "labels only": labels,
+        "labels only, shrunk": labels_shrunk,
+        "with the judge": corrected,
+        "with the judge, shrunk": corrected_shrunk,
     }
     for name, e in estimates.items():
         covered = np.mean((e.low <= truth) & (truth <= e.high))
@@ -84,6 +83,6 @@ corrected, shrunk = both(None, data)
 display = ShrinkageDisplay.from_estimates(
     corrected, shrunk, truth=data.truth.to_numpy(), n=grouped.n_labeled_, max_rows=25
 )
-display.plot(xlabel="share of right answers")
+display.plot(xlabel="proportion of correct answers")
 if len(sys.argv) > 1:
     display.figure_.savefig(sys.argv[1], dpi=150)

@@ -1,11 +1,10 @@
 """
-Correct an autorater by a few human labels
+Correct an LLM judge by a few human labels
 ==========================================
 
-A language model judged 2,000 answers, and people labeled 60 of them. The judge is
-cheap and wrong in a way nobody knows beforehand; the labels are right and too few.
-This script puts the two together, says how far off the judge is and how many labels
-it saved, and checks on many simulated benchmarks that the intervals keep their word.
+A language model judged 2,000 answers, and people labeled 60 of them. The judge has an unknown bias,
+and the labels are few. This script combines both, estimates the bias of the judge and the number of
+labels that it saves, and checks the coverage of the intervals on many simulated benchmarks.
 """
 
 import sys
@@ -25,7 +24,7 @@ simulated = partial(
     n_items=2000,
     n_labeled=60,
     group_std=0.0,
-    intercept=0.8,  # 69% of the answers are right
+    intercept=0.8,  # 69% of the answers are correct
     sensitivity=0.8,
     specificity=0.95,
 )
@@ -35,17 +34,17 @@ truth = data.truth.iloc[0]
 print(data.items.sample(5, random_state=0).to_string(index=False))
 
 # %%
-# The raw mean of the judge has a tiny interval around the wrong number. Everything
-# below is unbiased whatever the judge is worth; a good judge makes it more precise.
+# The mean of the judge has a narrow interval around a biased value. All methods below are unbiased
+# for any judge, and a good judge makes them more precise.
 
 methods = {
-    "labels alone": ClassicalMean(),
-    "PPI (judge fully trusted)": PPIMean(power_tuning=False),
+    "labels only": ClassicalMean(),
+    "PPI (weight 1)": PPIMean(power_tuning=False),
     "PPI++ (weight tuned)": PPIMean(),
     "chain rule": ChainRulePPI(),
 }
-print(f"\nthe judge says {judge.mean():.3f}, the truth is {truth:.3f}\n")
-print(f"{'':26s} estimate  interval         off by  worth labels")
+print(f"\nmean of the judge {judge.mean():.3f}, true mean {truth:.3f}\n")
+print(f"{'':26s} estimate  interval         bias  effective labels")
 estimates = {}
 for name, method in methods.items():
     method.fit(judge, human)
@@ -57,11 +56,11 @@ for name, method in methods.items():
     )
     estimates[name] = method.estimate()
 needed = methods["PPI++ (weight tuned)"].labels_needed(width=0.1)
-print(f"an interval of width .1 needs {needed:.0f} labels with this judge (PPI++)")
+print(f"an interval of width 0.1 needs {needed:.0f} labels with this judge (PPI++)")
 
 # %%
-# One benchmark proves nothing. Over 300 of them, the judge's own interval never covers,
-# and the others cover about 95% of the time, as they say.
+# Over 300 simulated benchmarks the interval of the judge never covers the true mean. The others
+# cover it about 95% of the time.
 
 hits, widths = {name: [] for name in methods}, {name: [] for name in methods}
 naive_hits = []
@@ -76,7 +75,7 @@ with warnings.catch_warnings():
             hits[name].append(e.low[0] <= truth <= e.high[0])
             widths[name].append(e.high[0] - e.low[0])
 print(f"\n{'over 300 benchmarks':26s} covered   mean width")
-print(f"{'the judge alone':26s} {np.mean(naive_hits):7.3f}")
+print(f"{'judge only':26s} {np.mean(naive_hits):7.3f}")
 for name in methods:
     print(f"{name:26s} {np.mean(hits[name]):7.3f} {np.mean(widths[name]):12.3f}")
 
@@ -91,10 +90,10 @@ naive = Estimate(
     [spread / 1.96],
     0.95,
     pd.RangeIndex(1),
-    "the judge alone",
+    "judge only",
     "none",
 )
-forest = ForestDisplay.from_estimates({"the judge alone": naive, **estimates}, truth=[truth])
-forest.plot(xlabel="share of right answers")
+forest = ForestDisplay.from_estimates({"judge only": naive, **estimates}, truth=[truth])
+forest.plot(xlabel="proportion of correct answers")
 if len(sys.argv) > 1:
     forest.figure_.savefig(sys.argv[1], dpi=150)

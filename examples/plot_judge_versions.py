@@ -1,12 +1,12 @@
 """
-A new version of a judge, and a noisy one
-=========================================
+A new version of a judge, and a noisy judge
+===========================================
 
-A classifier reads 800 handwritten digits. A judge, a forest of ten random trees, says of each
-answer whether it is right, and people (the true digits) label 200 of them. Its new version has
-learned from three times as many digits. Which verdicts change, and for the better? Grown again
-from another seed, the forest gives other verdicts on the same answers: how much of the variance of
-the score is that, and how many verdicts per answer pay?
+A classifier reads 800 handwritten digits. A judge, a forest of ten random trees, returns a verdict
+on each answer, and 200 answers have human labels (the true digits). The new version of the judge
+learned from three times as many digits. How many verdicts change, and does the error decrease?
+With another seed the forest returns different verdicts on the same answers. How much of the
+variance of the score is this noise, and how many verdicts per answer are worth their cost?
 """
 
 import sys
@@ -28,7 +28,7 @@ answers = GaussianNB(var_smoothing=0.01).fit(images[train], digits[train]).predi
 
 
 def verdicts(n_learned, seed):
-    """What a judge says that learned from some digits: 1 if it reads what the answer says."""
+    """Verdicts of a judge that learned from some digits: 1 if it agrees with the answer."""
     judge = RandomForestClassifier(10, random_state=seed)
     judge.fit(images[train[:n_learned]], digits[train[:n_learned]])
     return (judge.predict(images[asked]) == answers) * 1.0
@@ -42,28 +42,27 @@ for seed in (1, 2):
     rows[f"again {seed}"] = verdicts(300, seed)
 
 # %%
-# The change of bias is that of the mean verdict over all 800 answers: the labels drop out of it.
-# Errors are counted where there are labels.
+# The change in bias is the change in the mean verdict over all 800 answers, because the labels are
+# the same. Errors need the labels.
 
 card = judge_agreement(rows, judges="new", previous="old", repeats=["again 1", "again 2"],
                        random_state=0)  # fmt: skip
 for sentence in card.sentences():
     print(sentence)
 changes, noise = card.changes, card.noise
-assert changes is not None and noise is not None  # previous= and repeats= asked for them
+assert changes is not None and noise is not None  # previous= and repeats= are given
 print(changes.round(3))
 
 # %%
-# By number of verdicts on each answer: the share of noise in the variance of the mean score, its
-# standard error, and how many answers with one verdict an answer is worth.
+# One row per number of verdicts per answer: the share of noise in the variance of the mean score,
+# its standard error, and the number of answers with one verdict that have the same effect.
 
 print(noise.round(4))
 
 # %%
-# More verdicts make the score less noisy, and not less wrong: every one of them has the bias of the
-# judge. The labels correct it.
+# More verdicts reduce the noise of the score but not its bias. The labels correct the bias.
 
-print(f"mean verdict {rows['new'].mean():.3f}, truth {truth:.3f}")
+print(f"mean verdict {rows['new'].mean():.3f}, true accuracy {truth:.3f}")
 print(card.corrected.round(3))
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
@@ -74,7 +73,9 @@ for i, name in enumerate(changed.values()):
 left.axvline(0, color="gray", linewidth=0.8)
 left.axvline(changes["flips_by_noise"], ymin=0.68, color="C1", linestyle="--",
              label="new with itself")  # fmt: skip
-left.set(yticks=[0, -1, -2], yticklabels=list(changed), ylim=(-2.5, 0.5), title="new beside old")
+left.set(
+    yticks=[0, -1, -2], yticklabels=list(changed), ylim=(-2.5, 0.5), title="changes from old to new"
+)
 left.legend(loc="lower right", frameon=False)
 right.plot(noise.index, 100 * noise["share"], "o-")
 right.fill_between(noise.index, 100 * noise["share_low"], 100 * noise["share_high"], alpha=0.2)

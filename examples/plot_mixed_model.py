@@ -1,10 +1,10 @@
 """
-One mixed model of models and topics
-====================================
+A mixed model of models and topics
+==================================
 
-Ten images per topic of digits-C, a real robustness benchmark, and one call: estimates of five
-classifiers on fifty topics, outlying groups, scores over all images of a benchmark, and the
-topic that is the worst.
+We use ten images per topic of digits-C, a real robustness benchmark. One fit gives the estimates of
+five classifiers on fifty topics, outlying groups, scores over all images of a benchmark, and the
+probability that a topic is the worst.
 """
 
 import sys
@@ -26,7 +26,8 @@ estimates = {"direct": DirectEstimator().fit(**summary.fit_args).estimate()}
 estimates["mixed"] = mixed.estimate()
 
 # %%
-# Error, coverage and width, with accuracy on the 889 other images of each topic as the truth.
+# Error, coverage and width. The accuracies on the 889 other images of each topic are the true
+# values.
 
 direct_error = np.mean((summary.z - truth) ** 2)
 print("         error / direct  covered  width")
@@ -36,17 +37,16 @@ for name, e in estimates.items():
     print(f"{name:8s} {error:14.2f} {covered:8.2f} {np.mean(e.high - e.low):6.2f}")
 
 # %%
-# What the model has learned: how good each classifier is in a topic of average difficulty (log
-# odds), and how much topics and the interaction vary (log odds squared).
+# The log odds of each classifier on a topic of average difficulty, and the variances of topics and
+# interactions (squared log odds).
 
 print(mixed.model_effects_.round(2).to_string())
 print(f"variances: topics {mixed.topic_variance_:.2f}, interaction", end=" ")
 print(f"{mixed.interaction_variance_:.2f}, features {mixed.kernel_variances_.round(2)}")
 
 # %%
-# **The topic that was shrunk the most.** Direct estimates with Wilson's intervals in gray; the
-# estimates of the model, in blue, borrow strength from the other models on this topic and
-# from the other topics.
+# **The topic that was shrunk most.** Direct estimates have Wilson intervals (gray). The estimates
+# of the mixed model (blue) borrow strength from the other models and topics.
 
 moved = np.abs(estimates["mixed"].value - summary.z)
 topics, models = (summary.labels.get_level_values(name) for name in ("topic", "model"))
@@ -64,13 +64,13 @@ left.set(title=topics[shown][0], xlabel="accuracy", xlim=(0, 1))
 left.legend(frameon=False)
 
 # %%
-# **Outlying groups.** No group of digits-C is clearly an outlier. One is made here: ten wrong
-# answers of a classifier that is right nearly always, as if its answers could not be parsed.
+# **Outlying groups.** No group of digits-C is clearly an outlier. We create one: ten incorrect
+# answers of a classifier that is nearly always correct, as if its answers could not be parsed.
 
 print("largest probability of being an outlier:", mixed.outlier_probability_.max().round(2))
 broken = sample.copy()
-cell = (broken["model"] == "support vector machine") & (broken["topic"] == "blur-1")
-broken.loc[cell, "score"] = 0
+group = (broken["model"] == "support vector machine") & (broken["topic"] == "blur-1")
+broken.loc[group, "score"] = 0
 g = summarize_items(broken, BY, features=data.features)
 e = MixedModel(random_state=0).fit(**g.fit_args).estimate()
 print(
@@ -81,8 +81,8 @@ print(
 )
 
 # %%
-# **A finite population.** If the benchmark has forty images per topic, and ten of them were
-# used, the mean over the forty is partly known. Its interval is that of simulated totals.
+# **A finite population.** If the benchmark has forty images per topic and ten of them were used,
+# the mean over the forty is partly known. Its interval comes from simulated totals.
 
 forty = sample_items(data.items, 40, random_state=1)
 g = summarize_items(sample_items(forty, 10, random_state=0), BY, features=data.features)
@@ -93,17 +93,17 @@ for name, e in (("such images", fitted.estimate()), ("the forty", fitted.estimat
     print(f"{name:12s} squared error {error:.4f}, covered {covered:.2f}")
 
 # %%
-# **The worst topic.** The topic with the least estimate need not be the worst. Joint draws of
-# all groups say how probable that is, and how low the accuracy on the worst topic is.
+# **The worst topic.** The topic with the lowest estimate may not be the worst. Joint draws of all
+# groups give the probability that it is, and an interval for the accuracy on the worst topic.
 
 draws = mixed.sample(4000, random_state=0)
 own = models == "random forest"
 values = draws.values[:, own]
-chance = np.bincount(np.argmin(values, axis=1), minlength=own.sum()) / len(values)
+is_worst = np.bincount(np.argmin(values, axis=1), minlength=own.sum()) / len(values)
 low, high = np.quantile(values.min(axis=1), [0.025, 0.975])
 print(f"random forest, accuracy on its worst topic: {low:.2f} to {high:.2f}")
-first = np.argsort(chance)[-6:]
-right.barh(topics[own][first], chance[first], color="tab:blue")
+first = np.argsort(is_worst)[-6:]
+right.barh(topics[own][first], is_worst[first], color="tab:blue")
 right.set(title="random forest", xlabel="probability of being the worst topic")
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)

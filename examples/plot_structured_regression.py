@@ -2,10 +2,9 @@
 Structured regression: a weighted lasso on intercepts
 =====================================================
 
-Structured regression needs no features: one intercept per model and per topic,
-weights by precision, and a lasso that shrinks the intercepts, some of them to 0.
-It is a regression, though, so whatever is particular to one model on one topic is
-lost to it. Empirical Bayes around the very same lasso gets that back.
+Structured regression needs no features. It has one intercept per model, topic and group, weights by
+precision, and a lasso penalty that sets some intercepts to 0. Here we compare it with empirical
+Bayes around a lasso without group intercepts.
 """
 
 import sys
@@ -23,8 +22,8 @@ from skbench import (
 )
 
 # %%
-# Models answer items of their own here (``shared_items=False``), so that a topic's
-# intercept may be learned from the other models.
+# The models answer different items (``shared_items=False``), so the other models can inform the
+# intercept of a topic.
 
 estimators = {
     "direct": DirectEstimator(),

@@ -1,11 +1,10 @@
 """
-How far can ten images per topic be trusted
-===========================================
+How reliable are ten images per topic?
+======================================
 
-The robustness benchmark digits-C is known in full: 250 groups, every answer of five
-classifiers to every image. So we can look at ten images per topic again and again,
-and see how far each estimator is from the accuracy on all images, how often its
-intervals hold it, and how wide they are.
+All answers of five classifiers to every image of digits-C are known (250 groups). We repeatedly
+sample ten images per topic. For each estimator, we measure the error against the accuracy on all
+images, and the coverage and width of its intervals.
 """
 
 import sys
@@ -27,8 +26,8 @@ from skbench import (
 from skbench.assessment import Candidate
 
 # %%
-# All estimators see the same draws. The paper's settings split model-topic pairs at
-# random, although the models answered the same images.
+# All estimators use the same samples. The paper's settings split model-topic pairs at random,
+# although the models answered the same images.
 
 paper = EmpiricalBayes.as_published().set_params(regressor=Ridge())
 estimators = {
@@ -46,15 +45,15 @@ columns = ["guarantee", "mse_ratio", "standard_error", "coverage", "width_ratio"
 print(study.summary()[columns].to_string(float_format="%.3f"))
 
 # %%
-# Empirical Bayes promises coverage on average over the groups. How far parts of them are
-# from that average, a study can say and a single evaluation cannot.
+# Empirical Bayes covers on average over the groups. A study shows the coverage of parts of the
+# groups, which a single evaluation cannot.
 
 by_truth = study.summary(by="truth")
 shown = by_truth.loc[by_truth.index.isin(["EB, default"], level="estimator")]
 print(shown[columns].to_string(float_format="%.3f"))
 
 # %%
-# Two pictures of the same table: errors, then coverage and width.
+# Two figures of the same table: errors, then coverage and width.
 
 risk = RiskDisplay.from_summary(by_truth).plot()
 coverage = CoverageDisplay.from_summary(by_truth).plot()

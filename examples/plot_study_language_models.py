@@ -2,13 +2,13 @@
 Small and large subjects of two language model benchmarks
 =========================================================
 
-On MMLU-Pro (ten models, 46 subjects) and BIG-Bench-Hard (one model prompted in two
-ways, 27 tasks) we draw items in proportion to the size of the subjects, the same for
-all models, and compare estimators with the accuracy on all items. A regression alone
-helps subjects with few items and can hurt those with many; empirical Bayes weighs the
-two. Set SKBENCH_DATA to a folder with ``mmlu_pro_dev.csv.gz`` (one row per question,
-columns question_id, src, features and one per model) and ``bbh_codex.csv.gz`` (mode,
-task, item, correct); without it, simulated items of the same shape stand in.
+We sample items of MMLU-Pro (ten models, 46 subjects) and BIG-Bench-Hard (one model prompted in two
+ways, 27 tasks) in proportion to the size of the subjects, the same items for all models. The
+accuracies on all items are the true values. A regression by itself helps subjects with few items
+and can hurt those with many; empirical Bayes combines both. Set SKBENCH_DATA to a folder with
+``mmlu_pro_dev.csv.gz`` (one row per question, columns question_id, src, features and one per model)
+and ``bbh_codex.csv.gz`` (mode, task, item, correct). Without these files, the script simulates
+items of the same shape.
 """
 
 import os
@@ -34,7 +34,7 @@ from skbench.assessment import summarize_studies
 folder = Path(os.environ.get("SKBENCH_DATA", "."))
 
 # %%
-# What `run` is told about each data set: rows of one answer each, groups, features.
+# The arguments of `run` for each data set: one row per answer, groups, features.
 
 
 def mmlu_pro(path):
@@ -64,11 +64,11 @@ for name, file, read, shape in (
     if (folder / file).exists():
         data_sets[name] = read(folder / file)
     else:
-        print(f"{folder / file} is not there (set SKBENCH_DATA): simulated items stand in.")
+        print(f"{folder / file} does not exist (set SKBENCH_DATA), so items are simulated.")
         data_sets[f"{name}, simulated"] = simulated(*shape)
 
 # %%
-# Ridge keeps this quick; the user guide has the same study with XGBoost inside.
+# Ridge keeps this fast; the user guide reports the same study with XGBoost.
 
 estimators = {
     "direct": DirectEstimator(),
@@ -79,7 +79,7 @@ studies = {}
 for name, arguments in data_sets.items():
     study = RepeatedSamplingStudy(estimators, "proportional", n_repeats=10, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # subjects too small for the design: printed here
+        warnings.simplefilter("ignore")  # some subjects are too small for the design
         studies[name] = study.run(**arguments)
     sizes = study.results_["n"]
     print(f"{name}: {len(study.truth_)} groups of {sizes.min()} to {sizes.max()} items")

@@ -2,12 +2,11 @@
 Accuracy, Brier score and cross-entropy of subgroups
 ====================================================
 
-A boosted classifier is trained on half of a table of people and tested on the other
-half. How good is it for each subgroup by protected attributes, judged from a sample of
-the test half? Three scores per person: right or wrong, squared error of the predicted
-probability, and cross-entropy. Set SKBENCH_DATA to a folder with
-``compas_two_years.csv.gz`` and ``student_mat.csv.gz``; without it, simulated people
-stand in.
+A boosted classifier is trained on half of a table of people and tested on the other half. How good
+is it for each subgroup by protected attributes, judged from a sample of the test half? Each person
+has three scores: correctness, squared error of the predicted probability, and cross-entropy. Set
+SKBENCH_DATA to a folder with ``compas_two_years.csv.gz`` and ``student_mat.csv.gz``. Without these
+files, the script simulates people.
 """
 
 import os
@@ -36,7 +35,7 @@ folder = Path(os.environ.get("SKBENCH_DATA", "."))
 LEAST_GROUP = 20  # people in the test half
 
 # %%
-# Outcome, protected attributes, and what the classifier may use.
+# Inputs of the classifier, outcome, and protected attributes.
 
 
 def compas(path):
@@ -82,8 +81,8 @@ def scored_people(X, y, groups):
 
 
 # %%
-# One study per data set and score. The features are the attributes and the mean
-# confidence of the drawn people. Scores that are not 0/1 get t intervals.
+# One study per data set and score. The features are the attributes and the mean confidence of the
+# sampled people. Scores that are not binary get t intervals.
 
 estimators = {
     "direct": DirectEstimator(),
@@ -99,7 +98,7 @@ for name, file, read, share in (
     if (folder / file).exists():
         table = read(folder / file)
     else:
-        print(f"{folder / file} is not there (set SKBENCH_DATA): simulated people stand in.")
+        print(f"{folder / file} does not exist (set SKBENCH_DATA), so people are simulated.")
         table, name = simulated(2000, seed=len(studies)), f"{name}, simulated"
     people, by = scored_people(*table)
     for score in ("accuracy", "brier", "cross_entropy"):
@@ -109,7 +108,7 @@ for name, file, read, share in (
             study.run(people, by, score, features=["confidence"])
         studies[f"{name}, {score}"] = study
     sizes = study.results_["n"]
-    print(f"{name}: {len(study.truth_)} groups of {sizes.min()} to {sizes.max()} drawn people")
+    print(f"{name}: {len(study.truth_)} groups of {sizes.min()} to {sizes.max()} sampled people")
 
 table = summarize_studies(studies)
 columns = ["guarantee", "mse_ratio", "standard_error", "coverage", "width_ratio"]

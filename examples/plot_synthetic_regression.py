@@ -1,11 +1,10 @@
 """
-Synthetic regression: where it helps and where it hurts
-=======================================================
+Synthetic regression: few and many items
+========================================
 
-A regression of the direct estimates on features of the groups has nearly the
-same error for every group, large or small. The direct estimate has an error that
-falls with the number of items. So the regression wins where items are few, and
-loses where they are many.
+A regression of direct estimates on features has nearly the same error for small and large groups.
+The error of direct estimates decreases with the number of items. The regression is therefore better
+for groups with few items and worse for groups with many.
 """
 
 import sys
@@ -18,8 +17,8 @@ from sklearn.linear_model import Ridge
 from skbench import DirectEstimator, SyntheticRegression, make_items, summarize_items
 
 # %%
-# Four models on 60 topics of 5 to 320 items each. One feature per topic is known;
-# it tells much of how hard the topic is, but not all.
+# Four models on 60 topics of 5 to 320 items each. One known feature per topic explains much of its
+# difficulty.
 
 sizes = np.repeat([5, 10, 20, 40, 80, 160, 320], 9)[:60]
 data = make_items(n_models=4, n_topics=60, n_items=sizes, feature_noise=0.4, random_state=1)
@@ -27,8 +26,7 @@ summary = summarize_items(data.items, ["model", "topic"], features=data.features
 truth = data.truth.loc[list(summary.labels)].to_numpy()
 
 # %%
-# The topic's own name is of no use to a regression that has to say something of
-# other topics; the feature and the model are.
+# Topic names cannot predict other topics, so the regression uses the feature and the model.
 
 arguments = summary.fit_args | {"X": summary.X[["model", "feature"]]}
 estimates = {
@@ -40,7 +38,7 @@ by_size = np.sqrt(errors.groupby(summary.n).mean()).rename_axis("items per group
 print("root mean squared error by group size")
 print(by_size.round(3).to_string())
 winner = by_size.index[by_size["synthetic"] < by_size["direct"]]
-print(f"\nThe regression is nearer to the truth at sizes {winner.tolist()}, and only there.")
+print(f"\nThe regression has the smaller error only at sizes {winner.tolist()}.")
 
 # %%
 

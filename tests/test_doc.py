@@ -22,7 +22,7 @@ PAGES = [
 # Each takes seconds; what they use runs in the other pages and in doctests.
 SLOW_PAGES = (
     *("composition", "confusion_matrices", "datasets", "grouped_ppi", "pass_at_k", "selection"),
-    *("structured_regression", "studies", "which_estimator"),
+    *("structured_regression", "studies"),
 )
 SLOW = {DOC / "user_guide" / f"{name}.rst" for name in SLOW_PAGES}
 # They use other programs, and run in tests/integrations.

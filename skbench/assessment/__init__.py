@@ -1,4 +1,4 @@
-"""Is an estimator good? Studies, unbiased risk, and choice of an estimator."""
+"""Assess estimators: studies, unbiased risk estimates, and the choice of an estimator."""
 
 from skbench.assessment._candidate import Candidate
 from skbench.assessment._compare import EstimatorComparison, compare_estimators

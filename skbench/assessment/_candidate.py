@@ -1,4 +1,4 @@
-"""An estimator on trial: what it is given, and what it answered."""
+"""Candidates of studies and comparisons: their settings and their estimates."""
 
 import functools
 import inspect
@@ -24,29 +24,29 @@ ENDS = ("value", "low", "high")
 
 
 class Candidate(NamedTuple):
-    """An estimator together with what a study is to give it.
+    """An estimator with its own settings in a `RepeatedSamplingStudy`.
 
     Parameters
     ----------
     estimator : estimator
-        With ``fit(X, y, sigma2, n, groups, sampling)`` and ``estimate(confidence_level)``, or
-        a scikit-learn regressor. Text is turned into indicators in front of a regressor that
-        brings no transformer of its own.
+        An estimator with ``fit(X, y, sigma2, n, groups, sampling)`` and
+        ``estimate(confidence_level)``, or a scikit-learn regressor. Text becomes indicators for a
+        regressor without its own transformer.
     variance : str, default=None
-        Sampling variance of binary scores, as in `summarize_items`; None is the study's.
+        Sampling variance of binary scores, as in `summarize_items`; None uses that of the study.
     keep_topics : bool, default=True
-        Whether the estimator learns which groups share items, so that folds keep topics
-        together. False reproduces papers that split at random.
+        Whether `groups` and the item correlation are passed to the estimator, so that folds keep
+        topics together. False reproduces papers with random splits.
     knows_population : bool, default=False
-        Whether the estimator learns how many items each group has in all, and estimates their
-        mean: by ``estimate(population=...)``, or by `estimate_of_population` where it has no such
-        parameter or items come in clusters.
+        Whether the estimator gets the number of all items of each group and estimates their mean.
+        This uses ``estimate(population=...)``, or `estimate_of_population` if the estimator lacks
+        this parameter or items come in clusters.
     without : sequence of str, default=()
-        Features withheld from the estimator; a constant replaces them if none is left.
+        Features to remove. If none is left, a constant replaces them.
 
     Notes
     -----
-    When not to use it: for estimators that take the study's own settings.
+    **When not to use it.** It is unnecessary for estimators that use the settings of the study.
 
     Examples
     --------
@@ -73,19 +73,19 @@ class Answer(NamedTuple):
 
 
 def as_candidates(estimators, variance):
-    """Candidates by name, each with its sampling variance filled in."""
+    """Candidates by name, each with its sampling variance."""
     candidates = {}
     for name, given in _named(estimators).items():
         given = given if isinstance(given, Candidate) else Candidate(given)
         if not hasattr(given.estimator, "fit") or isinstance(given.estimator, type):
             raise TypeError(
-                f"Estimator {name!r} is {given.estimator!r}, which has no fit method of its own. "
-                "Pass an instance of an estimator, or a Candidate around one."
+                f"Estimator {name!r} is {given.estimator!r}, which is not an instance with a fit "
+                "method. Pass an instance of an estimator, or a Candidate."
             )
         if given.knows_population and not hasattr(given.estimator, "estimate"):
             raise TypeError(
-                f"Estimator {name!r} has no estimate method, which knows_population=True "
-                "needs. Pass an estimator of this package, or leave it out."
+                f"Estimator {name!r} has no estimate method, but knows_population=True needs "
+                "one. Pass an estimator of skbench, or set knows_population=False."
             )
         chosen = variance if given.variance is None else given.variance
         check_option("variance", chosen, VARIANCES)
@@ -94,34 +94,35 @@ def as_candidates(estimators, variance):
 
 
 def estimators_of_groups(estimators):
-    """Estimators by name, each of which answers for the very groups it was fitted on."""
+    """Estimators of groups by name; each must have fit_predict."""
     named = _named(estimators)
     for name, estimator in named.items():
         if not hasattr(estimator, "fit_predict") or isinstance(estimator, type):
             raise TypeError(
-                f"{name!r} is no estimator of groups: {estimator!r} has no fit_predict. Put a "
-                "scikit-learn regressor into SyntheticRegression(...) or EmpiricalBayes(...)."
+                f"{name!r} is not an estimator of groups, because {estimator!r} has no "
+                "fit_predict. Wrap a scikit-learn regressor in SyntheticRegression(...) or "
+                "EmpiricalBayes(...)."
             )
     return named
 
 
-def ask(candidates, summary_of, seed, confidence_level=None, sizes=None):
-    """Answers by name to one draw of items, and (name, kind, message) of what went wrong."""
+def answers_of(candidates, summary_of, seed, confidence_level=None, sizes=None):
+    """Answers by name for one sample of items, and (name, kind, message) of errors and warnings."""
     answers, notes = {}, []
-    # Sums over threads come in another order, which changes the last digits.
+    # One thread, because sums over several threads differ in the last digits.
     with _thread_pools().limit(limits=1):
         for name, candidate in candidates.items():
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
                     summary = summary_of(candidate.variance)
-                    said = _answer(candidate, summary, seed, confidence_level, sizes)
-                    answers[name] = _checked(said, summary.labels)
+                    answer = _answer(candidate, summary, seed, confidence_level, sizes)
+                    answers[name] = _checked(answer, summary.labels)
                 except Exception as error:
-                    words = traceback.format_exception_only(error)[0].strip()
-                    notes.append((name, "error", words))
-            heard = dict.fromkeys(str(warning.message) for warning in caught)
-            notes += [(name, "warning", words) for words in heard]
+                    message = traceback.format_exception_only(error)[0].strip()
+                    notes.append((name, "error", message))
+            messages = dict.fromkeys(str(warning.message) for warning in caught)
+            notes += [(name, "warning", message) for message in messages]
     return answers, notes
 
 
@@ -131,18 +132,18 @@ def _thread_pools():
 
 
 def _answer(candidate, summary, seed, confidence_level, sizes):
-    """Fit a copy of the estimator and ask it for the fitted groups."""
+    """Fit a copy of the estimator, and estimate the fitted groups."""
     arguments = summary.fit_args
     if not candidate.keep_topics:
-        alone = replace(summary.sampling, items_shared=False, item_correlation=None)
-        arguments |= {"groups": None, "sampling": alone}
+        separate = replace(summary.sampling, items_shared=False, item_correlation=None)
+        arguments |= {"groups": None, "sampling": separate}
     if candidate.without:
         arguments["X"] = _without(arguments["X"], list(candidate.without))
     estimator = seeded(candidate.estimator, seed)
     if confidence_level is None and hasattr(estimator, "fit_predict"):
-        return _values(told(estimator.fit_predict, arguments))
+        return _values(called_with(estimator.fit_predict, arguments))
     if hasattr(estimator, "estimate"):
-        fitted = told(estimator.fit, arguments)
+        fitted = called_with(estimator.fit, arguments)
         sizes = sizes if candidate.knows_population else None
         e = estimate_of_population(fitted, summary, confidence_level, sizes)
         return Answer(e.value, e.low, e.high, e.guarantee)
@@ -162,50 +163,49 @@ def _values(value):
     return Answer(value, unknown, unknown, NO_INTERVAL)
 
 
-def _checked(said, labels):
-    """The answer with columns of floats; what is no number per group is refused."""
-    columns = {field: np.asarray(getattr(said, field), dtype=float) for field in ENDS}
+def _checked(answer, labels):
+    """The answer with float columns; each must have one number per group."""
+    columns = {field: np.asarray(getattr(answer, field), dtype=float) for field in ENDS}
     for field, column in columns.items():
         if column.shape != (len(labels),):
             raise ValueError(
-                f"{field} of its estimate has shape {column.shape} for {len(labels)} groups. Give "
-                "one number per group, nan where an interval has no such end."
+                f"{field} of its estimate has shape {column.shape} for {len(labels)} groups. "
+                "Return one number per group, and nan for missing interval ends."
             )
     known = np.isfinite(columns["value"])
     if not known.all():
         raise ValueError(f"its estimate of group {labels[int(np.argmin(known))]!r} is not finite.")
-    check_option("guarantee", said.guarantee, GUARANTEES)
-    return said._replace(**columns)
+    check_option("guarantee", answer.guarantee, GUARANTEES)
+    return answer._replace(**columns)
 
 
-def told(method, arguments):
-    """Result of a method given the `fit_args` of a summary, without `sampling` if unknown."""
+def called_with(method, arguments):
+    """Call a method with the `fit_args` of a summary; omit `sampling` if not a parameter."""
     if "sampling" not in inspect.signature(method).parameters:
         arguments = {name: value for name, value in arguments.items() if name != "sampling"}
     return method(**arguments)
 
 
 def _named(estimators):
-    """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
+    """Estimators by name, from a dict, a list of pairs or one estimator (named by its class)."""
     if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
         estimators = {type(estimators).__name__.lower(): estimators}
     if isinstance(estimators, dict):
         estimators = list(estimators.items())
     if not _are_pairs(estimators):
         raise TypeError(
-            "estimators must be a dict of names and estimators, or a list of such pairs, as in "
+            "estimators must be a dict of names and estimators, or a list of pairs such as "
             f'[("direct", DirectEstimator()), ...], got {type(estimators).__name__}.'
         )
     if not estimators:
-        raise ValueError("estimators is empty: there are no estimators. Pass at least one.")
+        raise ValueError("estimators is empty. Pass at least one estimator.")
     names = [name for name, _ in estimators]
     if len(set(names)) < len(names):
-        raise ValueError(f"Each estimator needs a name of its own, got {names}.")
+        raise ValueError(f"Names of estimators must be unique, got {names}.")
     return dict(estimators)
 
 
 def _are_pairs(estimators):
-    """Whether these are pairs of names and estimators."""
     return isinstance(estimators, list | tuple) and all(
         isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
         for pair in estimators

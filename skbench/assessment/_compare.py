@@ -1,4 +1,4 @@
-"""`compare_estimators`: which estimator on these data, when nobody knows the truth."""
+"""`compare_estimators`: choose an estimator without known true values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skbench._checks import check_option
 from skbench._printed import Printed
 from skbench._random import as_generator, seeded
 from skbench._types import AtLeastTwo, Count, Jobs, Level, Names, RandomState, Rows, checked
-from skbench.assessment._candidate import Candidate, estimators_of_groups, told
+from skbench.assessment._candidate import Candidate, called_with, estimators_of_groups
 from skbench.assessment._risk import split_risk
 from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._splits import Data
@@ -21,7 +21,7 @@ from skbench.containers import Estimate, GroupSummary
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatorComparison(Printed):
-    """Which estimator to use, how sure that is, and its estimates.
+    """The chosen estimator, its estimates, and the estimated risks of all candidates.
 
     Parameters
     ----------
@@ -30,15 +30,15 @@ class EstimatorComparison(Printed):
     best : str
         Candidate with the smallest estimated risk.
     choice : str
-        What to use: the candidate that is best with the doubt about it counted in.
+        Candidate to use: the best one after a penalty for uncertainty.
     estimator : estimator
-        The choice, fitted on all items.
+        The chosen estimator, fitted to all items.
     estimate : Estimate
         Its estimates, with `sample_size_ratio` from the split items.
 
     Examples
     --------
-    >>> from skbench import DirectEstimator, JamesStein, make_items
+    >>> from skbench import DirectEstimator, JamesStein, compare_estimators, make_items
     >>> items = make_items(3, 20, 10, topic_std=0.3, random_state=0).items
     >>> comparison = compare_estimators(
     ...     {"direct": DirectEstimator(), "James-Stein": JamesStein()},
@@ -55,11 +55,11 @@ class EstimatorComparison(Printed):
 
     @property
     def safest(self) -> str:
-        """The candidate to which the others are compared."""
+        """The candidate that all others are compared with."""
         return self.risk.reference
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per candidate.
+        """Return one row per candidate.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class EstimatorComparison(Printed):
     def _printed(self):
         words = f"Use {self.choice!r}."
         if self.choice != self.best:
-            words += f" {self.best!r} has a smaller estimated risk, but too uncertain a one."
+            words += f" {self.best!r} has a smaller but more uncertain estimated risk."
         return [words, *self.risk._printed()]
 
 
@@ -101,48 +101,49 @@ def compare_estimators(
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     safest : str, default=None
-        Candidate to fall back on, by default the first of `estimators`.
+        Candidate to use in case of doubt. None is the first of `estimators`.
     n_splits, n_repeats : int, default=10 and 1
         As in `estimated_risk`.
     confidence_level : float, default=0.95
-        Level of the intervals of the estimates.
+        Confidence level of the intervals of the estimates.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deals, and of open random states inside the estimators, at any depth.
+        Seed of the splits, and of unset random states inside the estimators, at any depth.
     n_jobs : int, default=None
-        Folds worked on at the same time (joblib).
+        Number of folds processed in parallel (joblib).
     **summary_options
         Further arguments of `summarize_items`.
 
     Returns
     -------
     EstimatorComparison
-        Its repr is the answer in words and a table.
+        Its printed form is a recommendation and a table.
 
     Raises
     ------
     ValueError
         As in `estimated_risk`, or if the safest candidate fails.
     TypeError
-        If `estimators` is no dict of estimators.
+        If `estimators` are not estimators.
 
     Warns
     -----
     UserWarning
-        If a candidate fails; it is then out of the running.
+        If a candidate fails. It is then never chosen.
 
     Notes
     -----
-    The rule takes the candidate with the smallest difference plus its standard error, where the
-    difference is that of its estimated risk to the safest's (0 for the safest itself). A candidate
-    that is not better than the safest by one standard error is never chosen;
-    `~skbench.assessment.RiskComparison.choice` applies the rule with other numbers of them.
-    On real evaluations (benchmarks/selection.py) the rule took the largest of ten mean regrets
-    from 1.23 to 1.15 and their average from 1.06 to 1.05, partly on the data it was chosen on.
-    Differences of risks are free of most of the noise in both.
+    The rule adds, for each candidate, the difference of its estimated risk to that of the safest
+    candidate and the standard error of this difference. The smallest sum wins; the sum of the
+    safest candidate is 0. A candidate is therefore chosen only if it is better than the safest by
+    at least one standard error. `~skbench.assessment.RiskComparison.choice` applies the rule with
+    other multiples of the standard error. On real evaluations (benchmarks/selection.py) the rule
+    lowered the largest of ten mean regrets from 1.23 to 1.15 and their average from 1.06 to 1.05,
+    partly on the data it was chosen on. Differences of risks contain little of the noise of the
+    risks.
 
-    When not to use it: as proof that one candidate is the best. Between candidates a few percent
-    apart luck decides. Its intervals are not corrected for the choice, which matters little with a
-    handful of candidates and some 40 topics.
+    **When not to use it.** It does not prove that one candidate is best: between candidates that
+    differ by a few percent, chance decides. Its intervals are not corrected for the choice, which
+    matters little with a handful of candidates and about 40 topics.
 
     References
     ----------
@@ -171,7 +172,7 @@ def compare_estimators(
     best = risk.risk.idxmin()
     choice = risk.choice()
     estimator = seeded(estimators[choice], int(rng.integers(2**31)))
-    told(estimator.fit, data.summary.fit_args)
+    called_with(estimator.fit, data.summary.fit_args)
     ratio = risk.sample_size_ratio(choice, confidence_level)
     return EstimatorComparison(
         risk=risk,

@@ -1,4 +1,4 @@
-"""Cross-validation of methods that learn from a few labeled rows among many."""
+"""Cross-validation for tables with few labeled rows."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from skbench._types import AtLeastTwo, RandomState, Table, checked
 
 @checked
 class LabeledKFold(BaseCrossValidator):
-    """K-fold in which every fold, and what is left for training, holds labeled rows.
+    """K-fold in which every training and test set contains labeled rows.
 
-    Plain folds of a table in which one row in a hundred has a human label can come
-    out without a single one, and what is scored or fitted on them is undefined.
+    If one row in a hundred has a human label, plain folds may contain no labeled row, and scores on
+    such folds are undefined.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deal.
+        Seed of the folds.
 
     Raises
     ------
@@ -36,17 +36,18 @@ class LabeledKFold(BaseCrossValidator):
 
     Notes
     -----
-    Labeled rows are dealt to the folds in turn, then the others. Folds differ by at most one in
-    the number of their labeled rows, also within any one group if `groups` are given. `groups` are
-    strata here: they are spread over the folds, not kept together as by scikit-learn's GroupKFold.
-    The folds follow from the numbers, in any order of rows and columns; names only break ties.
+    Labeled rows are assigned to the folds in turn, then the other rows. The numbers of labeled rows
+    differ by at most one between folds, also within each group if `groups` is given. `groups` are
+    strata here: they are spread over the folds, unlike in scikit-learn's GroupKFold. The folds
+    depend only on the numbers, not on the order of rows and columns; names only break ties.
 
-    When not to use it: where several rows belong to one question, which should not be in training
-    and test at once (`sklearn.model_selection.GroupKFold`).
+    **When not to use it.** If several rows belong to one question, training and test sets must not
+    share questions; use `sklearn.model_selection.GroupKFold`.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from skbench.assessment import LabeledKFold
     >>> y = np.array([1, np.nan, 0, np.nan, np.nan, np.nan, np.nan, np.nan])
     >>> for train, test in LabeledKFold(2, random_state=0).split(np.arange(8)[:, None], y):
     ...     print(np.sum(~np.isnan(y[train])), np.sum(~np.isnan(y[test])), len(test))
@@ -63,7 +64,7 @@ class LabeledKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
-        """Number of folds."""
+        """Return the number of folds."""
         return self.n_splits
 
     def split(
@@ -74,11 +75,11 @@ class LabeledKFold(BaseCrossValidator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
-            Autorater scores; their content orders the rows.
+            Judge (autorater) scores; their content orders the rows.
         y : array-like of shape (n_rows,)
-            Labels, nan (or None) where there is none.
+            Human labels; nan or None for unlabeled rows.
         groups : array-like of shape (n_rows,), default=None
-            Group of each row, to be spread over all folds.
+            Group of each row, spread over all folds.
 
         Yields
         ------
@@ -96,8 +97,8 @@ class LabeledKFold(BaseCrossValidator):
         labeled = ~np.asarray(pd.isna(y))
         if labeled.sum() < self.n_splits:
             raise ValueError(
-                f"{self.n_splits} folds need a labeled row each, but y has {labeled.sum()} labels. "
-                "Label more rows, or lower n_splits."
+                f"n_splits={self.n_splits} needs at least as many labels, but y has "
+                f"{labeled.sum()}. Label more rows, or lower n_splits."
             )
         table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X))
         columns = pd.concat([table.reset_index(drop=True), pd.Series(y)], axis=1)

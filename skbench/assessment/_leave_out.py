@@ -1,4 +1,4 @@
-"""`leave_out_covariates`: what each group of features is worth."""
+"""`leave_out_covariates`: the importance of each group of features."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ def leave_out_covariates(
     Parameters
     ----------
     estimator : estimator
-        Estimator of groups, not fitted; it is copied and fitted without each group of features.
+        Estimator of groups, not fitted; copies are fitted without each group of features.
     items : dataframe or GroupSummary
         As in `estimated_risk`.
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     covariates : dict of str to (str or list of str), default=None
-        Names of groups of features, and their columns in the `X` of the summary. None takes
-        every column by itself.
+        Names of groups of features, and their columns in the `X` of the summary. None takes each
+        column separately.
     n_splits, n_repeats : int, default=10 and 1
         As in `estimated_risk`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deals, and of open random states inside the estimator, at any depth.
+        Seed of the splits, and of unset random states inside the estimator, at any depth.
     n_jobs : int, default=None
-        Folds worked on at the same time (joblib).
+        Number of folds processed in parallel (joblib).
     **summary_options
-        Further arguments of `summarize_items`: features above all.
+        Further arguments of `summarize_items`, such as features.
 
     Returns
     -------
     RiskComparison
-        One row with all features, the reference, and one without each group of them.
-        ``to_frame()["difference"]`` is positive where leaving the group out hurts.
+        One row with all features (the reference), and one row without each group of features.
+        ``to_frame()["difference"]`` is positive if removing the group increases the error.
 
     Raises
     ------
@@ -67,16 +67,17 @@ def leave_out_covariates(
 
     Notes
     -----
-    [1]_ refit without a covariate and compare errors on held-out data; [2]_, section 4.3, do so
-    for groups of features of a regression, with full results, as a `RepeatedSamplingStudy` of
-    ``Candidate(estimator, without=...)`` does. Here the error is that of the final estimates,
-    judged by split items. Where the column is left out by which `as_published` deals the folds of
-    its trees, set other ones: ``set_params(regressor__cv=CrossFitKFold(2, 1))``.
-    Features of `EmpiricalBayes` are worth less than those of its regression alone, because the
-    group's own items make up for them. Of redundant features (a topic's name and its embedding)
-    each is worth little where the other stays: leave both out together too.
+    [1]_ refit without a covariate and compare errors on held-out data. [2]_, section 4.3, do so for
+    groups of features of a regression with full results, like a `RepeatedSamplingStudy` of
+    ``Candidate(estimator, without=...)``. Here the error is that of the final estimates, judged by
+    split items. If you remove the column that stratifies the folds of the trees in `as_published`,
+    set other folds: ``set_params(regressor__cv=CrossFitKFold(2, 1))``.
 
-    When not to use it: to rank correlated features, or for causes.
+    Features matter less for `EmpiricalBayes` than for its regression, because the group's own items
+    correct the regression. Of two redundant features (a topic's name and its embedding), each seems
+    to matter little as long as the other stays; remove both together, too.
+
+    **When not to use it.** It neither ranks correlated features nor shows causes.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Full results, laid out so that samples of them cost little, and how much to draw of them."""
+"""Full results in a layout for fast sampling, and the sampling design."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,20 +19,20 @@ _SMALLEST, _ITEMS_OF_SMALLEST, _LEAST_RATIO = 50, 10, 4
 
 @dataclass(frozen=True)
 class Population:
-    """All scores of all groups, by the units that are sampled."""
+    """All scores of all groups, by sampling unit."""
 
-    # A unit is a topic where models share items, else a single group. Its items are consecutive
-    # rows of `scores`, which has a column per model, or one column where nothing is shared.
-    labels: pd.Index  # of the groups
+    # A unit is a topic if models share items, else a group. Its items are consecutive rows of
+    # `scores`. If models share items, `scores` has one column per model, else one column.
+    labels: pd.Index  # labels of the groups
     truth: np.ndarray  # mean of all scores of each group
     sizes: np.ndarray  # number of scores of each group
-    topics: np.ndarray | None  # of each group where items are shared
-    models: pd.Index | None  # of each column, where items are shared and models named
+    topics: np.ndarray | None  # topic of each group if items are shared
+    models: pd.Index | None  # model of each column if items are shared and models are named
     X: pd.DataFrame  # features that do not depend on the sample
-    unit: np.ndarray  # of each group
-    column: np.ndarray  # of each group
+    unit: np.ndarray  # unit of each group
+    column: np.ndarray  # column of each group
     starts: np.ndarray  # first row of each unit, and the number of rows
-    scores: np.ndarray  # nan where a model did not answer
+    scores: np.ndarray  # nan if a model did not answer
     item_features: np.ndarray | None  # (n_items, n_columns, n_item_features)
     item_feature_names: list  # columns whose means over the sample are features
 
@@ -47,7 +47,7 @@ class Population:
         return bool(np.all((self.scores == 0) | (self.scores == 1) | np.isnan(self.scores)))
 
     def keep(self, kept):
-        """The population of some groups only; their units keep all their items."""
+        """The population of these groups; their units keep all their items."""
         units, unit = np.unique(self.unit[kept], return_inverse=True)
         columns, column = np.unique(self.column[kept], return_inverse=True)
         rows = np.concatenate([np.arange(*self.starts[[u, u + 1]]) for u in units])
@@ -69,12 +69,12 @@ class Population:
 
 
 def population(items, by, score, item, topic, model, features, share_items):
-    """The population of item rows, or of a table with one column per model."""
+    """The population of item rows."""
     item_means = kinds_of_features(features)[0]
     frame, key = with_item_key(as_frame(items), item, topic, by, model)
     has_items = item in frame.collect_schema().names()
     if not has_items:
-        # Row numbers as ids: nothing is shared, and nobody needs to be warned of it.
+        # Row numbers as ids: no items are shared, and no warning is needed.
         frame = as_frame(collected(frame).assign(**{item: lambda rows: np.arange(len(rows))}))
     names = {"model": model, "item": item, "topic": key[:-1]}
     full = summarize_items(frame, by, score, **names, features=features)
@@ -119,7 +119,7 @@ def _laid_out(full, rows, by, score, key, model, item_means, shared):
 
 
 def _positions(full, by, model, shared):
-    """Unit and column of every group, and the models that the columns stand for."""
+    """Unit and column of every group, and the model of each column."""
     if not shared:
         return np.arange(len(full)), np.zeros(len(full), dtype=int), None
     unit = np.unique(full.groups, return_inverse=True)[1]
@@ -130,15 +130,15 @@ def _positions(full, by, model, shared):
 
 
 class Design(NamedTuple):
-    """A population whose groups are all large enough, and what is drawn of it."""
+    """The groups that are large enough, and the number of items to sample."""
 
     population: Population
-    n_items: np.ndarray  # drawn of each unit
-    dropped: pd.DataFrame  # groups that are too small: their number of items, and why
+    n_items: np.ndarray  # number of items to sample from each unit
+    dropped: pd.DataFrame  # groups that are too small: number of items, and reason
 
 
 def design(population, n_items, replace):
-    """What is drawn of each unit, without the groups that are too small."""
+    """The sampling design without the groups that are too small."""
     drawn = _sizes(population.unit_sizes, n_items)
     available = np.minimum(population.sizes, population.unit_sizes[population.unit])
     why = _reasons(drawn[population.unit], available, n_items, replace)
@@ -147,16 +147,16 @@ def design(population, n_items, replace):
     if not kept.any():
         largest = int(np.argmax(population.sizes))
         raise ValueError(
-            f"No group is large enough for n_items={n_items!r}: the largest is "
+            f"No group is large enough for n_items={n_items!r}. The largest is "
             f"{plain(population.labels[largest])!r} with {population.sizes[largest]} items "
-            f"({why[largest]}). Draw fewer items, or draw with replace=True."
+            f"({why[largest]}). Lower n_items, or pass replace=True."
         )
     units = np.unique(population.unit[kept])
     return Design(population.keep(kept), drawn[units], dropped)
 
 
 def _sizes(unit_sizes, n_items):
-    """Number of items to draw of each unit."""
+    """Number of items to sample from each unit."""
     if n_items != PROPORTIONAL and n_items >= 1:
         return np.full(len(unit_sizes), int(n_items))
     share = n_items
@@ -164,23 +164,23 @@ def _sizes(unit_sizes, n_items):
         large = unit_sizes[unit_sizes >= _SMALLEST]
         if not len(large):
             raise ValueError(
-                f"n_items={PROPORTIONAL!r} takes {_ITEMS_OF_SMALLEST} items of the smallest group "
-                f"with at least {_SMALLEST}, but the largest has {unit_sizes.max()}. Give the "
-                "share of the items to draw, such as n_items=0.2."
+                f"n_items={PROPORTIONAL!r} samples {_ITEMS_OF_SMALLEST} items from the smallest "
+                f"group with at least {_SMALLEST}, but the largest has {unit_sizes.max()}. Pass "
+                "the share of the items to sample, such as n_items=0.2."
             )
         share = _ITEMS_OF_SMALLEST / large.min()
     return np.round(share * unit_sizes).astype(int)
 
 
 def _reasons(drawn, available, n_items, replace):
-    """Why each group cannot take part; an empty text where it can."""
+    """Why each group cannot take part; empty if it can."""
     if replace:
-        return np.where(drawn == 0, "no item would be drawn", "").astype(object)
+        return np.where(drawn == 0, "no item would be sampled", "").astype(object)
     is_equal = n_items != PROPORTIONAL and n_items >= 1
     needed = _LEAST_RATIO * drawn if is_equal else drawn + 1
     too_few = f"fewer than {_LEAST_RATIO} x {n_items} items"
     return np.select(
         [drawn == 0, is_equal & (available < needed), available < needed],
-        ["no item would be drawn", too_few, "the sample would be all items, hence the truth"],
+        ["no item would be sampled", too_few, "the sample would contain all items"],
         default="",
     ).astype(object)

@@ -1,4 +1,4 @@
-"""What one worker does: draw, summarize, ask every estimator; and what decides its numbers."""
+"""One repetition of a study, and the key of its cached result."""
 
 import functools
 import pickle
@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from skbench.assessment._candidate import ENDS, ask
+from skbench.assessment._candidate import ENDS, answers_of
 from skbench.assessment._sampling import draw, summary_of
 from skbench.containers import GUARANTEES
 
-# All columns of results that are no labels of groups.
+# Columns of results that are not labels of groups.
 RESULT_COLUMNS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
 _COLUMNS = dict(zip(ENDS, ("estimate", "low", "high"), strict=True))  # among them, by field
 _LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn", "xgboost", "lightgbm")
 
 
 class Trial(NamedTuple):
-    """Everything that repetitions share."""
+    """Data and settings that all repetitions share."""
 
     design: object
     candidates: dict
@@ -31,7 +31,7 @@ class Trial(NamedTuple):
 
 
 def key_of(trial):
-    """Hash of all that decides the numbers of a trial but the code of users' own estimators."""
+    """Hash of everything that determines the numbers, except the code of users' own estimators."""
     design, p = trial.design, trial.design.population
     labels = p.labels.to_frame(index=False)
     # pandas' own hashes: the pickled bytes of equal frames may differ.
@@ -58,28 +58,28 @@ def key_of(trial):
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
             f"memory needs estimators that can be pickled, but {error}. Define functions and "
-            "classes at the top of a module, or leave out memory."
+            "classes at the top level of a module, or omit memory."
         ) from error
 
 
-def remembered(cached, *call):
-    """Result of a call of a cached function; one whose file is damaged is computed again."""
+def cached_result(cached, *call):
+    """Result of a cached function; a damaged file is recomputed."""
     if cached.check_call_in_cache(*call):
         kept = cached.call_and_shelve(*call)
         try:
             return kept.get()
-        except Exception:  # what a cut or overwritten pickle raises may be anything
+        except Exception:  # a damaged pickle may raise anything
             kept.clear()
     return cached(*call)
 
 
 def repetition(trial, number, key=None):
-    """Results of one repetition, one row per estimator and group, and what went wrong in it."""
+    """Results of one repetition (one row per estimator and group), and its errors and warnings."""
     sequence = np.random.SeedSequence(trial.entropy, spawn_key=(number,))
     sample_seed, estimator_seed = sequence.spawn(2)
     population = trial.design.population
     sample = draw(trial.design, trial.replace, np.random.default_rng(sample_seed))
-    answers, said = ask(
+    answers, messages = answers_of(
         trial.candidates,
         functools.cache(functools.partial(summary_of, population, sample)),
         int(estimator_seed.generate_state(1)[0] >> 1),
@@ -88,13 +88,13 @@ def repetition(trial, number, key=None):
     )
     notes = [
         {"repetition": number, "estimator": name, "kind": kind, "message": message}
-        for name, kind, message in said
+        for name, kind, message in messages
     ]
     return _frame(trial, number, sample, answers), notes
 
 
 def _frame(trial, number, sample, answers):
-    """Results of one repetition as a tidy frame; text as categories, to stay small."""
+    """Results of one repetition as a long table; text columns are categories to save memory."""
     population, n_answers = trial.design.population, len(answers)
     columns = {
         "repetition": np.full(n_answers * len(sample.present), number),
@@ -108,14 +108,14 @@ def _frame(trial, number, sample, answers):
         columns[level] = pd.Categorical.from_codes(codes, dtype=dtype)
     columns["n"] = np.tile(sample.n, n_answers)
     for field, column in _COLUMNS.items():
-        parts = [getattr(said, field) for said in answers.values()]
+        parts = [getattr(answer, field) for answer in answers.values()]
         columns[column] = np.concatenate(parts) if parts else np.empty(0)
     columns["truth"] = np.tile(population.truth[sample.present], n_answers)
-    promised = [said.guarantee for said in answers.values()]
-    columns["guarantee"] = _repeated(promised, GUARANTEES, sample)
+    guarantees = [answer.guarantee for answer in answers.values()]
+    columns["guarantee"] = _repeated(guarantees, GUARANTEES, sample)
     return pd.DataFrame(columns)
 
 
 def _repeated(values, categories, sample):
-    """One value per estimator as a categorical with an entry per group."""
+    """One value per estimator, repeated for each group, as a categorical."""
     return pd.Categorical(values, categories).repeat(len(sample.present))

@@ -1,4 +1,4 @@
-"""`estimated_risk`: mean squared error without the truth."""
+"""`estimated_risk`: mean squared error without known true values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import AtLeastTwo, Count, Jobs, Names, RandomState, Rows, checked
 from skbench._warnings import warn
-from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
+from skbench.assessment._candidate import Candidate, answers_of, estimators_of_groups
 from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._sample_size import leave_one_out_losses
 from skbench.assessment._splits import Data
@@ -40,40 +40,42 @@ def estimated_risk(
     n_jobs: Jobs = None,
     **summary_options: Any,
 ) -> RiskComparison:
-    """Estimate the mean squared error of estimators, or of amounts of shrinkage, without the truth.
+    """Estimate mean squared errors without known true values.
+
+    Compares estimators, or prior variances (amounts of shrinkage).
 
     Parameters
     ----------
     candidates : dict of str to estimator, list of (str, estimator), or one estimator
-        Estimators of groups, not fitted; they are copied. With ``method="sure"`` prior
-        variances `A` instead, one or a list: names as in `skbench.stats.shrinkage.prior_variance`
-        and numbers, of which ``inf`` is no shrinkage and 0 the prior mean alone.
+        Estimators of groups, not fitted; they are copied. With ``method="sure"``, one or several
+        prior variances `A` instead: numbers, or names of methods as in
+        `skbench.stats.shrinkage.prior_variance`. ``inf`` means no shrinkage and 0 the prior mean.
     items : dataframe or GroupSummary
-        One row per (model, item). A summary is enough where no items are shared: counts are
-        then dealt like items, other means are split as normal variables with known variance.
+        One row per (model, item). A summary is enough if models share no items: counts are then
+        split like items, and other means like normal variables with known variance.
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     method : {"split items", "sure"}, default="split items"
-        "split items" deals the items of every group to folds. The estimators see all folds but
-        one, and the direct estimates of that one judge them. "sure" is Stein's unbiased estimate
-        for shrinkage toward one prior mean, without any refitting.
+        "split items" splits the items of every group into folds. The estimators are fitted without
+        one fold and judged by the direct estimates of that fold. "sure" is Stein's unbiased risk
+        estimate for shrinkage toward one prior mean; it refits nothing.
     prior_mean : array-like of shape (n_groups,), default=None
-        For "sure", which needs it: prior means that did not see the group's own direct
-        estimate, such as ``EmpiricalBayes().fit(...).prior_mean_``.
+        Required for "sure": prior means that do not use the group's own direct estimate, such as
+        ``EmpiricalBayes().fit(...).prior_mean_``.
     reference : str, default=None
-        Candidate that differences are taken to, by default the first.
+        Candidate that the others are compared with. None is the first.
     n_splits : int, default=10
-        Folds of "split items".
+        Number of folds of "split items".
     n_repeats : int, default=1
-        Independent deals of "split items". Each costs `n_splits` fits of every estimator.
+        Independent repeats of "split items". Each takes `n_splits` fits of every estimator.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deals, and of open random states inside the estimators, at any depth. The
-        order of the rows makes no difference.
+        Seed of the splits, and of unset random states inside the estimators, at any depth. The
+        order of the rows has no effect.
     n_jobs : int, default=None
-        Folds worked on at the same time (joblib).
+        Number of folds processed in parallel (joblib).
     **summary_options
         Further arguments of `summarize_items`: score, model, item, cluster, variance, features.
-        With a summary, `variance` only.
+        With a summary, only `variance`.
 
     Returns
     -------
@@ -82,10 +84,11 @@ def estimated_risk(
     Raises
     ------
     ValueError
-        If no group has two items, models share items but only a summary was given, or item ids are
-        missing; for "sure" if `prior_mean` is missing or a prior variance is unknown or negative.
+        If no group has two items, only a summary is given although models share items, or item ids
+        are missing. For "sure", if `prior_mean` is missing, or a prior variance is unknown or
+        negative.
     TypeError
-        If `candidates` are no estimators, or an argument needs item rows.
+        If `candidates` are not estimators, or an argument needs item rows.
 
     Warns
     -----
@@ -94,20 +97,20 @@ def estimated_risk(
 
     Notes
     -----
-    "split items" [1]_: ``(estimate - z_out)^2`` exceeds the squared error by the variance of
-    ``z_out`` on average, which `skbench.stats.risk.split_loss` subtracts. Items that models share
-    and clusters stay together in one fold. Features that are means of item columns are computed
-    anew in each fold, tables of features are not. The estimated risk is that with the items of
-    all folds but one, a little above that of the final fit. The sample size ratio is carried over
-    to all items.
+    **"split items"** [1]_. The expected value of ``(estimate - z_out)^2`` exceeds the mean squared
+    error by the variance of ``z_out``; `skbench.stats.risk.split_loss` subtracts it. Items shared
+    by models, and clusters, stay together in one fold. Features that are means of item columns are
+    recomputed in each fold; tables of features are not. The estimated risk is that with all folds
+    but one, slightly larger than with all items. The sample size ratio is extrapolated to all
+    items.
 
-    "sure" [2]_: for binary scores `skbench.stats.risk.leave_one_out_loss`, the risk with one item
-    less; for others `skbench.stats.risk.stein_loss`, which is too small if variances come from
-    fewer than some 30 items. Both include the cost of estimating `A`. Prior means must not
-    depend on the group's own items: cross-fit by topic where models share items.
+    **"sure"** [2]_. For binary scores, `skbench.stats.risk.leave_one_out_loss` estimates the risk
+    with one item less. For other scores, `skbench.stats.risk.stein_loss` is too small if variances
+    come from fewer than about 30 items. Both include the cost of estimating `A`. Prior means must
+    not depend on the group's own items: cross-fit by topic if models share items.
 
-    When not to use it: as a fine selector. Between candidates that differ by a few percent the
-    data decide little, see `compare_estimators`; and the smallest of several risks is too good.
+    **When not to use it.** It cannot separate candidates that differ by a few percent (see
+    `compare_estimators`). The smallest of several estimated risks is too small on average.
 
     References
     ----------
@@ -119,7 +122,8 @@ def estimated_risk(
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from skbench import DirectEstimator, EmpiricalBayes, make_items, summarize_items
+    >>> from skbench import (
+    ...     DirectEstimator, EmpiricalBayes, estimated_risk, make_items, summarize_items)
     >>> data = make_items(4, 30, 10, random_state=0)
     >>> estimators = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge())}
     >>> found = estimated_risk(
@@ -139,7 +143,7 @@ def estimated_risk(
     if method == "sure":
         return _shrinkage_risk(candidates, data, prior_mean, reference)
     if prior_mean is not None:
-        raise ValueError('prior_mean is for method="sure"; estimators bring their own.')
+        raise ValueError('prior_mean needs method="sure". Omit it to compare estimators.')
     estimators = estimators_of_groups(candidates)
     reference = next(iter(estimators)) if reference is None else reference
     check_option("reference", reference, estimators)
@@ -148,11 +152,11 @@ def estimated_risk(
 
 
 def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs):
-    """RiskComparison of candidates, each fitted on what every fold leaves."""
+    """RiskComparison of candidates, each fitted without one fold at a time."""
     rng = as_generator(random_state)
-    deals, seeds = rng.spawn(2)
+    splits, seeds = rng.spawn(2)
     n_parts = n_splits * n_repeats
-    parts = data.parts(n_splits, n_repeats, deals)
+    parts = data.parts(n_splits, n_repeats, splits)
     calls = ((candidates, part, int(seeds.integers(2**31))) for part in parts)
     n_groups = len(data.summary)
     sums = np.zeros((n_groups, len(candidates) + 2))
@@ -165,8 +169,8 @@ def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n
     scored = weights > 0
     if not scored.any():
         raise ValueError(
-            "No group has two items, or two clusters of them, so none can be split: what remained "
-            "could not be judged by what was left out."
+            "No group has two items (or two clusters of items), so no group can be split. "
+            "Pass groups with more items."
         )
     means = sums[scored] / weights[scored, None]
     share, variance = means[:, :2].T
@@ -184,36 +188,36 @@ def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n
 def _judged(candidates, part, seed):
     """Share of items and loss of direct estimates in one part, then losses of candidates."""
     scored = part.n_out > 0
-    # What they warn of, the fit on all items tells.
-    answers, notes = ask(candidates, lambda variance: part.summary, seed)
+    # Warnings are dropped, because the fit to all items repeats them.
+    answers, notes = answers_of(candidates, lambda variance: part.summary, seed)
     columns = [part.share, part.sigma2]
     for name in candidates:
         value = answers[name].value if name in answers else np.full(len(part.summary), np.nan)
         columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
-    errors = {name: words for name, kind, words in notes if kind == "error"}
+    errors = {name: message for name, kind, message in notes if kind == "error"}
     return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
 
 
 def _warn_of_failures(errors):
     for name, error in errors.items():
-        warn(f"{name!r} failed on part of the items, so its risk is unknown. {error}")
+        warn(f"{name!r} failed on part of the items, so its risk is nan. {error}")
 
 
 def _shrinkage_risk(prior_variances, data, prior_mean, reference):
     """RiskComparison of prior variances by Stein's estimate."""
     if prior_mean is None:
-        raise ValueError('method="sure" needs prior_mean=..., what the estimates shrink toward.')
+        raise ValueError('method="sure" needs prior_mean=..., the target of the shrinkage.')
     summary = data.summary
     check_same_index(summary=summary.to_frame(), prior_mean=prior_mean)
     prior_mean = check_column("prior_mean", prior_mean, summary.labels)
     binary = summary.outcome == "binomial"
     scored = summary.n > 1 if binary else np.ones(len(summary), bool)
     if not scored.any():
-        raise ValueError("Every group has a single item: nothing is left to judge shrinkage by.")
+        raise ValueError("Every group has a single item. The risk needs groups with two or more.")
     if isinstance(prior_variances, (str, *_NUMERIC)):
         prior_variances = [prior_variances]
     if len(prior_variances) == 0:
-        raise ValueError("Pass at least one prior variance, a method or a number, to judge.")
+        raise ValueError("candidates is empty. Pass at least one prior variance or method name.")
     columns, variance = {}, None
     for choice in prior_variances:
         name, A = _resolved(choice, summary.z - prior_mean, summary.sigma2)
@@ -232,7 +236,7 @@ def _shrinkage_risk(prior_variances, data, prior_mean, reference):
 
 
 def _losses(summary, prior_mean, A, estimated, scored):
-    """Unbiased losses of shrinkage by one `A`, and of no shrinkage, of some groups."""
+    """Unbiased losses of shrinkage with one `A`, and sampling variances, of the scored groups."""
     z, sigma2, f = summary.z[scored], summary.sigma2[scored], prior_mean[scored]
 
     def factor(sigma2):
@@ -246,12 +250,12 @@ def _losses(summary, prior_mean, A, estimated, scored):
 
 
 def _resolved(choice, residuals, sigma2):
-    """Name and value of a prior variance given by either."""
+    """Name and value of a prior variance."""
     if isinstance(choice, str):
         check_option("prior variance", choice, shrinkage.PRIOR_VARIANCE_METHODS)
         return choice, shrinkage.prior_variance(residuals, sigma2, choice)
     if not isinstance(choice, _NUMERIC) or not choice >= 0:
         raise ValueError(
-            f"Prior variances must be names of methods or numbers >= 0, got {choice!r}."
+            f"A prior variance must be a method name or a number >= 0, got {choice!r}."
         )
     return f"A={choice:g}", float(choice)

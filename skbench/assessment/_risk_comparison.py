@@ -1,4 +1,4 @@
-"""`RiskComparison`: estimated squared errors of several methods on the same groups."""
+"""`RiskComparison`: estimated mean squared errors of several methods."""
 
 from __future__ import annotations
 
@@ -18,30 +18,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskComparison(Printed):
-    """Estimated mean squared errors of several estimators, and of their differences.
+    """Estimated mean squared errors of several estimators, and their differences.
 
-    Made by `estimated_risk` and `leave_out_covariates`.
+    Returned by `estimated_risk` and `leave_out_covariates`.
 
     Parameters
     ----------
     losses : DataFrame of shape (n_groups, n_estimators)
-        Unbiased estimates of the squared error of each group, score units squared; noisy, and
-        negative where it so happens. nan throughout for an estimator that failed.
+        Unbiased estimates of the squared error of each group, in squared score units. Single values
+        are noisy and may be negative. All are nan for an estimator that failed.
     variance : ndarray of shape (n_groups,)
-        The same of the direct estimates: their sampling variances.
+        Sampling variances of the direct estimates, on the same items.
     topics : ndarray of shape (n_groups,)
         Groups with the same entry are dependent.
     items_share : float
-        Share of the items that the estimators were given. The risks are those of
-        evaluations of that size.
+        Share of the items that the estimators were fitted to. The risks are those of evaluations
+        of that size.
     reference : str
-        Estimator that differences and ratios are taken to.
+        Estimator that differences and ratios refer to.
     errors : dict of str to str, default={}
-        What went wrong with estimators that failed.
+        Error messages of estimators that failed.
 
     Notes
     -----
-    Standard errors are those of the delete-one-topic jackknife, for other topics and items.
+    Standard errors come from a delete-one-topic jackknife. They cover the sampling of topics and
+    items.
+
+    **When not to use it.** With about a dozen topics, the risks and their standard errors are too
+    uncertain to choose between estimators.
 
     Examples
     --------
@@ -64,17 +68,17 @@ class RiskComparison(Printed):
 
     @property
     def risk(self) -> pd.Series:
-        """Estimated mean squared error of each estimator, a Series."""
+        """Estimated mean squared error of each estimator (Series)."""
         return self.losses.mean(axis=0, skipna=False)
 
     @property
     def standard_error(self) -> pd.Series:
-        """Standard error of each risk, a Series."""
+        """Standard error of each risk (Series)."""
         return np.sqrt(pd.Series(np.diag(self.covariance), self.losses.columns))
 
     @property
     def covariance(self) -> pd.DataFrame:
-        """Covariance matrix of the risks, a DataFrame."""
+        """Covariance matrix of the risks (DataFrame)."""
         names = self.losses.columns
         codes = pd.factorize(self.topics)[0]
         matrix = sample_size.jackknife_mean(self.losses.to_numpy(), codes)[1]
@@ -82,7 +86,7 @@ class RiskComparison(Printed):
 
     @checked
     def difference(self, first: str, second: str) -> tuple[float, float]:
-        """Risk of one estimator minus that of another, and its standard error.
+        """Return the risk of one estimator minus that of another, and its standard error.
 
         Parameters
         ----------
@@ -100,42 +104,42 @@ class RiskComparison(Printed):
 
     @checked
     def choice(self, n_standard_errors: NonNegative = 1.0) -> str:
-        """Name of the estimator with the smallest risk, uncertainty included.
+        """Return the name of the estimator with the smallest risk after a penalty for uncertainty.
 
         Parameters
         ----------
         n_standard_errors : float, default=1.0
-            Standard errors of the difference to the reference that count against an estimator.
+            Penalty in standard errors of the difference to the reference.
 
         Returns
         -------
         str
-            The reference, unless another is better by that many standard errors.
+            The reference, unless another estimator is better by that many standard errors.
         """
         bounds = {self.reference: 0.0}
         for name in self.losses:
             difference, error = self.difference(name, self.reference)
-            # A nan error (a single topic) is no evidence, and a failed candidate has a nan too.
+            # nan (a single topic, or a failed candidate) is never less than 0.
             if difference + n_standard_errors * error < 0:
                 bounds[name] = difference + n_standard_errors * error
         return min(bounds, key=bounds.get)
 
     @checked
     def sample_size_ratio(self, name: str, confidence_level: Level = 0.95) -> SampleSizeRatio:
-        """How many times the items the direct estimator would need.
+        """Return how many times the items the direct estimator would need.
 
         Parameters
         ----------
         name : str
-            Estimator.
+            Name of the estimator.
         confidence_level : float, default=0.95
-            Level of the interval.
+            Confidence level of the interval.
 
         Returns
         -------
         SampleSizeRatio
-            value, low, high, see `skbench.stats.sample_size.sample_size_ratio`; carried over
-            from the share of the items that the estimator was given to all items.
+            value, low and high; see `skbench.stats.sample_size.sample_size_ratio`. The ratio is
+            extrapolated from the share of the items that the estimator was fitted to.
         """
         codes = pd.factorize(self.topics)[0]
         losses = self.losses[name].to_numpy()
@@ -143,13 +147,13 @@ class RiskComparison(Printed):
         return sample_size.ratio_with_more_items(ratio, self.items_share)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per estimator, in the order in which they were given.
+        """Return one row per estimator, in their original order.
 
         Returns
         -------
         DataFrame
-            risk and standard_error; ratio, difference and
-            difference_standard_error to the reference; sample_size_ratio.
+            risk and standard_error; ratio, difference and difference_standard_error to the
+            reference; sample_size_ratio.
         """
         differences = [self.difference(name, self.reference) for name in self.losses]
         return pd.DataFrame(

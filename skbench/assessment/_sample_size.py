@@ -1,4 +1,4 @@
-"""`sample_size_ratio`: how many items shrinkage is worth, without refitting anything."""
+"""`sample_size_ratio`: the gain of shrinkage in items, without refitting."""
 
 from __future__ import annotations
 
@@ -19,60 +19,60 @@ if TYPE_CHECKING:
     from skbench.stats.shrinkage.sample_size import SampleSizeRatio
 
 
-_OWN_ANSWERS = ("smoothed", "plug-in", "agresti")  # variances made of the group's own answers
-_STEP = 1e-4  # of the shrinkage parameter, for the derivative of the risk by it
+_BINOMIAL_VARIANCES = ("smoothed", "plug-in", "agresti")  # from the group's own answers
+_STEP = 1e-4  # relative step of the parameter in the numerical derivative of the risk
 
 
 class _Rule(NamedTuple):
-    """Shrinkage towards a prior mean, with its one estimated parameter."""
+    """Shrinkage toward a prior mean, with one estimated parameter."""
 
     prior_mean: np.ndarray
     parameter: float
     weight: object  # weight(parameter, sigma2) of the direct estimates
-    slope_beyond: np.ndarray  # own slope of the estimates through the parameter
-    influence: np.ndarray  # of each group on the parameter, times n_groups
+    slope_beyond: np.ndarray  # slope of each estimate in its own z by way of the parameter
+    influence: np.ndarray  # influence of each group on the parameter, times n_groups
 
 
 @checked
 def sample_size_ratio(
     estimator: Estimator, summary: GroupSummary, confidence_level: Level = 0.95
 ) -> SampleSizeRatio | None:
-    """How many times the items direct estimates would need to be as precise.
+    """Return how many times the items direct estimates would need for the same precision.
 
     Parameters
     ----------
     estimator : EmpiricalBayes, JamesStein or MixedModel
-        Fitted on the summary.
+        Estimator, fitted to the summary.
     summary : GroupSummary
-        Binary scores.
+        Groups with binary scores.
     confidence_level : float, default=0.95
-        Level of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
     SampleSizeRatio or None
-        value, low, high. None where there is no formula: other estimators or other scores.
-        `estimated_risk` and `compare_estimators` find the ratio for those by refitting.
+        value, low and high. None if there is no formula, that is, for other estimators or other
+        scores. `estimated_risk` and `compare_estimators` find the ratio for those by refitting.
 
     Raises
     ------
     ValueError
-        If the summary is not what the estimator was fitted on.
+        If the estimator was fitted to another summary.
 
     Notes
     -----
-    The ratio of the mean squared errors of direct estimates and of the estimator over all
-    groups; the error of direct estimates falls as 1 / n. The risk is that of
-    `skbench.stats.risk.leave_one_out_loss`, with prior mean or center held fixed, carried over
-    from n - 1 to n items. Groups with one item do not count. Variances that come from the group's
-    own answers are computed anew without the item. The interval is a jackknife over topics, in
-    which the estimated amount of shrinkage varies too; the user's guide has its coverage.
+    The ratio is the mean squared error of the direct estimates over that of the estimator, over all
+    groups. The error of direct estimates is proportional to 1 / n. The risk is that of
+    `skbench.stats.risk.leave_one_out_loss` with prior mean or center held fixed, extrapolated from
+    n - 1 to n items. Groups with one item are ignored. Variances from the group's own answers are
+    recomputed without the item. The interval is a jackknife over topics that also varies the
+    estimated amount of shrinkage; :doc:`/user_guide/effective_sample_size` reports its coverage.
 
-    `MixedModel` has Stein's estimates of its squared errors. Where models share items it needs
-    the item correlation, without which there is no ratio.
+    For `MixedModel`, Stein's estimates of its squared errors are used. If models share items and
+    the item correlation is unknown, there is no ratio.
 
-    When not to use it: for a single group. Groups near their prior mean gain more than the ratio
-    says, those far from it less.
+    **When not to use it.** The ratio does not hold for single groups. Groups near their prior mean
+    gain more, groups far from it less.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def sample_size_ratio(
     """
     check_is_fitted(estimator)
     if not hasattr(estimator, "z_"):
-        return None  # it does not keep the groups it was fitted on, as pipelines do not
+        return None  # pipelines do not keep their fitted groups
     if len(estimator.z_) != len(summary) or np.any(estimator.z_ != summary.z):
-        raise ValueError("The estimator was fitted on other groups than those of the summary.")
+        raise ValueError("The estimator was fitted to other groups than those of the summary.")
     usable = summary.n > 1
     if summary.outcome != "binomial" or not usable.any():
         return None
@@ -97,7 +97,7 @@ def sample_size_ratio(
     topics = pd.factorize(groups[usable])[0]
     if hasattr(estimator, "squared_error_"):
         if summary.groups is not None and summary.item_correlation is None:
-            return None  # the mixed model then took correlated errors for independent ones
+            return None  # MixedModel then treated correlated errors as independent
         losses = estimator.squared_error_[usable]
         sigma2 = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)[usable]
         return sample_size.sample_size_ratio(losses, sigma2, topics, confidence_level)
@@ -111,7 +111,7 @@ def sample_size_ratio(
 
 
 def _losses(rule, summary, usable):
-    """Losses, what the groups change by way of the shared parameter, and unbiased variances."""
+    """Losses, influences by way of the shared parameter, and unbiased variances."""
     beyond = rule.slope_beyond[usable]
 
     def at(parameter):
@@ -129,9 +129,9 @@ def _losses(rule, summary, usable):
 
 
 def leave_one_out_losses(summary, scored, prior_mean, weight, slope_beyond):
-    """Unbiased losses of groups that shrink by ``weight(sigma2)``, and unbiased variances.
+    """Unbiased losses of shrinkage with ``weight(sigma2)``, and unbiased variances.
 
-    `slope_beyond` is how much more than by this weight the estimates follow their own group.
+    `slope_beyond` is the slope of the estimates in their own z, minus the weight.
     """
     n = summary.n[scored].astype(float)
     k = np.round(summary.z[scored] * n)
@@ -146,8 +146,8 @@ def leave_one_out_losses(summary, scored, prior_mean, weight, slope_beyond):
 
 
 def _variance_with_fewer(sigma2, k, n):
-    """The method that makes variances of the group's own answers, else the variances themselves."""
-    for method in _OWN_ANSWERS:
+    """The method that gives these variances from the group's own answers, else the variances."""
+    for method in _BINOMIAL_VARIANCES:
         if np.allclose(sigma2, binomial.sampling_variance(k, n, method), rtol=1e-6, atol=0):
             return method
     return sigma2
@@ -180,7 +180,7 @@ def _james_stein(estimator, summary):
     sigma2 = np.maximum(summary.sigma2, summary.sigma2[summary.sigma2 > 0].min())
     slope = risk.james_stein_slope(summary.z, sigma2, estimator.center)
     scaled = (summary.z - center) ** 2 / sigma2
-    # w = 1 - d / S, so that dw = (1 - w) dS / S, and S is a sum over groups.
+    # w = 1 - d / S, so dw = (1 - w) dS / S, and S is a sum over groups.
     influence = (1 - w) * len(summary) * scaled / scaled.sum() if w > 0 else 0 * scaled
     return _Rule(
         prior_mean=np.full(len(summary), center),

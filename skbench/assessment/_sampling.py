@@ -1,4 +1,4 @@
-"""One repetition: draw items, and summarize them as `summarize_items` would."""
+"""One repetition: sample items and summarize them like `summarize_items`."""
 
 from typing import NamedTuple
 
@@ -12,16 +12,16 @@ from skbench.summaries.direct_estimates import estimates_from_sums
 
 
 class Sample(NamedTuple):
-    """Sums over the drawn items of the groups that got any."""
+    """Sums over the sampled items of the groups with at least one."""
 
     present: np.ndarray  # positions of these groups in the population
-    n: np.ndarray  # scores of each of them, and sums of the scores themselves
-    total: np.ndarray
-    centered: np.ndarray  # sums of scores around the mean of all, and of their squares
-    squared: np.ndarray
-    binary: bool  # whether every drawn score is 0 or 1
+    n: np.ndarray  # number of scores
+    total: np.ndarray  # sums of scores
+    centered: np.ndarray  # sums of deviations from the overall mean
+    squared: np.ndarray  # sums of squared deviations from the overall mean
+    binary: bool  # whether every sampled score is 0 or 1
     item_features: np.ndarray | None  # means of item columns, (n_present, n_item_features)
-    correlation: pd.DataFrame | None  # of errors across models that share items
+    correlation: pd.DataFrame | None  # item correlation of models that share items
     powers: tuple | None  # sums of 2nd and 4th powers around group means, unless binary
 
 
@@ -34,7 +34,7 @@ def draw(design, replace, rng):
 
 
 def drawn_rows(design, replace, rng):
-    """Rows of `scores` that are drawn, unit after unit."""
+    """Sampled rows of `scores`, unit after unit."""
     starts, sizes = design.population.starts[:-1], design.population.unit_sizes
     if replace:
         return rng.integers(
@@ -49,7 +49,7 @@ def drawn_rows(design, replace, rng):
 
 
 def _counts(design, replace, rng):
-    """Binary scores of independent groups need no rows: only how many are right."""
+    """Counts for binary scores of independent groups, which need no rows."""
     p, n = design.population, design.n_items
     right = np.rint(p.truth * p.sizes).astype(int)
     k = (
@@ -62,7 +62,7 @@ def _counts(design, replace, rng):
 
 
 def sums_of_rows(population, rows, n_items):
-    """Sums over given rows of `scores`, group by group."""
+    """Sums over rows of `scores`, by group."""
     scores = population.scores[rows]
     there = ~np.isnan(scores)
     firsts = np.concatenate([[0], np.cumsum(n_items)[:-1]])
@@ -100,7 +100,7 @@ def sums_of_rows(population, rows, n_items):
 
 
 def _correlation(population, scores, unit):
-    """Correlation of errors across the models that answered drawn items."""
+    """Item correlation of the models that answered sampled items."""
     if population.models is None:
         return None
     seen = ~np.isnan(scores).all(axis=0)
@@ -110,7 +110,7 @@ def _correlation(population, scores, unit):
 
 
 def summary_of(population, sample, variance):
-    """The GroupSummary that `summarize_items` makes of the drawn rows."""
+    """The GroupSummary that `summarize_items` returns for the sampled rows."""
     labels = population.labels[sample.present]
     z, sigma2, outcome = estimates_from_sums(
         n=sample.n,

@@ -1,4 +1,4 @@
-"""`unbiased_risk_score`: a scikit-learn scorer that knows how noisy its targets are."""
+"""`unbiased_risk_score`: a scikit-learn scorer for noisy targets."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from skbench.stats.shrinkage.risk import held_out_loss
 def unbiased_risk_score(
     estimator: Predictor, X: Table, y: ArrayLike, sigma2: ArrayLike | None = None
 ) -> float:
-    """Precision-weighted squared error of predictions, without the noise of `y`.
+    """Score predictions by the precision-weighted squared error, corrected for noise in `y`.
 
-    A scorer: pass it as ``scoring=`` to `sklearn.model_selection.GridSearchCV` or
-    `cross_val_score`, with metadata routing switched on and ``params={"sigma2": sigma2}``.
+    Pass this function as ``scoring=`` to `sklearn.model_selection.GridSearchCV` or
+    `cross_val_score`, with metadata routing enabled and ``params={"sigma2": sigma2}``.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted; judged by its ``predict(X)``, the prior mean of new groups.
+        Fitted estimator, judged by ``predict(X)``, the prior mean of new groups.
     X : array-like or DataFrame of shape (n_groups, n_features)
-        Features of groups that the estimator has not seen.
+        Features of held-out groups.
     y : array-like of shape (n_groups,)
         Direct estimates.
     sigma2 : float or array-like of shape (n_groups,)
@@ -34,28 +34,27 @@ def unbiased_risk_score(
     Returns
     -------
     float
-        Minus the weighted mean of ``(y - predict(X))^2 - sigma2``, weights
-        ``1 / sigma2``: greater is better, 0 is perfect up to chance.
+        Minus the mean of ``(y - predict(X))^2 - sigma2`` with weights ``1 / sigma2``. Greater is
+        better; the expected score of perfect predictions is 0.
 
     Raises
     ------
     ValueError
-        If `sigma2` is missing, which is what a search without metadata routing
-        leaves it; if indexes differ.
+        If `sigma2` is missing, as in a search without metadata routing, or indexes differ.
 
     Notes
     -----
-    The weighted mean is unbiased for the weighted mean squared error of the predictions if
-    `sigma2` is known. Variances from the same few binary scores are smallest where `y` happens
-    to be near 0 or 1, and weights then prefer such groups; ``variance="pooled"`` in
-    `summarize_items` avoids it. Groups with ``sigma2 = 0`` weigh as much as the best noisy one.
+    If `sigma2` is known, the weighted mean is unbiased for the weighted mean squared error of the
+    predictions. Variances from few binary scores are smallest if `y` happens to be near 0 or 1, so
+    the weights prefer such groups; ``variance="pooled"`` in `summarize_items` avoids this. Groups
+    with ``sigma2 = 0`` get the largest weight of the other groups.
 
-    The same noise is subtracted for every candidate, so that on the same folds the winner is that
-    of the weighted squared error. The score itself can be read: it is minus the variance of the
-    true performances that the prediction leaves unexplained.
+    All candidates get the same correction, so on the same folds the best candidate is that of the
+    weighted squared error. The corrected score has a meaning of its own: it is minus the variance
+    of the true performances that the predictions leave unexplained.
 
-    When not to use it: for the prior variance or the amount of shrinkage, which act after the
-    prediction; `estimated_risk` judges those.
+    **When not to use it.** It cannot judge the prior variance or the amount of shrinkage, which act
+    after the prediction. Use `estimated_risk` for those.
 
     Examples
     --------
@@ -77,8 +76,8 @@ def unbiased_risk_score(
     """
     if sigma2 is None:
         raise ValueError(
-            "unbiased_risk_score needs sigma2. In a search, switch metadata routing on "
-            "(sklearn.set_config(enable_metadata_routing=True)) and pass it: "
+            "unbiased_risk_score needs sigma2. Enable metadata routing with "
+            "sklearn.set_config(enable_metadata_routing=True) and pass sigma2: "
             "cross_val_score(..., params={'sigma2': sigma2}), search.fit(X, y, sigma2=sigma2)."
         )
     check_same_index(X=X, y=y, sigma2=sigma2)
@@ -97,5 +96,5 @@ def _routing():
     return request
 
 
-# scikit-learn asks any object with this attribute what it wants to be passed.
+# scikit-learn reads the metadata request of a scorer from this attribute.
 unbiased_risk_score.get_metadata_routing = _routing

@@ -1,4 +1,4 @@
-"""Items dealt to folds: what remains when one fold is left out, and what that fold says."""
+"""Split items into folds: the summary without each fold, and the estimates from the fold."""
 
 import inspect
 import warnings
@@ -24,14 +24,14 @@ from skbench.summaries.direct_estimates import estimates_of_counts
 
 
 class Part(NamedTuple):
-    """What one fold leaves, and what it is judged by."""
+    """The summary without one fold, and the direct estimates from that fold."""
 
-    summary: GroupSummary  # of the items outside the fold
-    position: np.ndarray  # of its groups among all groups
-    z_out: np.ndarray  # direct estimates from the fold, nan where it has no items
-    n_out: np.ndarray  # items in the fold
-    share: np.ndarray  # of the independent observations of each group, those in `summary`
-    sigma2: np.ndarray  # unbiased variance of the direct estimates in `summary`
+    summary: GroupSummary  # summary of the items outside the fold
+    position: np.ndarray  # positions of its groups among all groups
+    z_out: np.ndarray  # direct estimates from the fold; nan without items
+    n_out: np.ndarray  # number of items in the fold
+    share: np.ndarray  # share of the group's independent observations in `summary`
+    sigma2: np.ndarray  # unbiased variances of the direct estimates in `summary`
 
 
 class Data:
@@ -41,15 +41,17 @@ class Data:
         allowed = inspect.signature(summarize_items).parameters
         unknown = [name for name in options if name not in allowed]
         if unknown:
-            raise TypeError(f"summarize_items has no argument {unknown[0]!r}.")
+            raise TypeError(f"{unknown[0]!r} is not an argument of summarize_items.")
         self.variance = options.get("variance", "smoothed")
         if isinstance(items, GroupSummary):
             if options.keys() - {"variance"}:
-                raise TypeError(f"{list(options)} need item rows, but a summary was given.")
+                raise TypeError(f"{list(options)} need item rows, but items is a summary.")
             self.summary, self._items = items, None
             return
         if by is None:
-            raise ValueError('Pass by=..., the columns that define the groups: by=["model", ...].')
+            raise ValueError(
+                'by is missing. Pass the columns that define the groups: by=["model"].'
+            )
         defaults = {"score": "score", "model": "model", "item": "item", "cluster": None}
         by = names_of(by)
         self._options = defaults | {"topic": "topic"} | options | {"by": by}
@@ -58,12 +60,12 @@ class Data:
         self._options["topic"] = key[:-1]
         columns = self._columns(frame.collect_schema().names())
         frame = with_score(frame, self._options["score"])
-        # Sorted: engines return rows in any order, and the deals go by it.
+        # Sorted, because engines return rows in any order and the folds depend on it.
         self._items = collected(frame.select(columns), columns)
         self.summary = summarize_items(self._items, **self._options)
 
     def _columns(self, names):
-        """Columns that the parts need: a million texts should not be carried along."""
+        """Required columns; other columns may be large."""
         require_columns(names, [*self._options["by"], self._options["score"]])
         means = kinds_of_features(self._options.get("features"))[0]
         roles = [self._options[role] for role in ("model", "item", "cluster", "score")]
@@ -72,7 +74,7 @@ class Data:
 
     @property
     def topics(self):
-        """What is independent: the topic where models share items, else the group."""
+        """Independent units: the topic if models share items, else the group."""
         groups = self.summary.groups
         return np.arange(len(self.summary)) if groups is None else np.asarray(groups)
 
@@ -84,11 +86,11 @@ class Data:
 
 
 def parts_of_summary(summary, variance, n_splits, n_repeats, rng):
-    """Parts of groups known by their summary only, one per repeat and fold."""
+    """Parts of a summary without item rows, one per repeat and fold."""
     if summary.groups is not None:
         raise ValueError(
-            "Models share items within topics here, so their items must be split together, and "
-            "the summary does not say which is which. Pass the item rows and by=[...] instead."
+            "Models share items, so items must be split together, which a summary does not allow. "
+            "Pass the item rows and by=[...] instead."
         )
     if summary.outcome == "binomial":
         yield from _parts_of_counts(summary, variance, n_splits, n_repeats, rng)
@@ -145,7 +147,7 @@ def _subset(summary, kept, z, sigma2, n, n_independent=None):
 
 
 def parts_of_items(items, full, options, n_splits, n_repeats, rng):
-    """Parts of item rows; items that models share go to one fold together."""
+    """Parts of item rows; items that models share go to the same fold."""
     by = options["by"]
     group = full.labels.get_indexer(group_labels(items, by))
     unit, topic = _units(items, full, options, group)
@@ -162,7 +164,7 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
             with np.errstate(invalid="ignore"):
                 z_out = np.bincount(group[out], score[out], minlength=len(full)) / n_out
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # told once, of all items
+                warnings.simplefilter("ignore", UserWarning)  # the summary of all items warned
                 part = summarize_items(items[~out], **options)
             at = full.labels.get_indexer(part.labels)
             share = _distinct_units(group, unit, ~out, len(full))[at] / units_of_group[at]
@@ -170,14 +172,14 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
 
 
 def _units(items, full, options, group):
-    """Code of what goes to a fold together, for each row; and the topic of each unit."""
+    """Code of the unit of each row that folds keep together, and the topic of each unit."""
     cluster, item = options["cluster"], options["item"]
     topic = group
     if full.groups is not None:
         if item not in items:
             raise ValueError(
-                "Models may have answered the same items, but there is no column of item ids to "
-                "split them by. Pass item=..."
+                "Models may have answered the same items, but there is no column of item ids. "
+                "Pass item=..., the name of that column."
             )
         topic = pd.factorize(np.asarray(full.groups))[0][group]
     within = cluster or (item if full.groups is not None and item not in options["by"] else None)
@@ -190,7 +192,7 @@ def _units(items, full, options, group):
 
 
 def _deal(topic, n_folds, rng):
-    """Fold of each unit: the units of every topic in random order, dealt in turn."""
+    """Fold of each unit: units of every topic in random order, assigned in turn."""
     order = np.lexsort([rng.permutation(len(topic)), topic])
     sizes = np.bincount(topic)
     rank = np.arange(len(topic)) - np.repeat(sizes.cumsum() - sizes, sizes)

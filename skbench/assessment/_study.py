@@ -1,4 +1,4 @@
-"""`RepeatedSamplingStudy`: draw few items from full results, again and again."""
+"""`RepeatedSamplingStudy`: judge estimators by repeated sampling from full results."""
 
 from __future__ import annotations
 
@@ -33,40 +33,43 @@ from skbench._warnings import warn
 from skbench.assessment import _summary
 from skbench.assessment._candidate import as_candidates
 from skbench.assessment._population import design, population
-from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, remembered, repetition
+from skbench.assessment._repetition import RESULT_COLUMNS, Trial, cached_result, key_of, repetition
 
 
 @checked
 class RepeatedSamplingStudy(Printed):
-    """Judge estimators on full results: sample few items, compare with all of them.
+    """Judge estimators by repeated sampling from full results.
+
+    Each repetition samples a few items, runs every estimator, and compares the estimates with the
+    means over all items.
 
     Parameters
     ----------
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        Estimators of this package, anything with their
-        ``fit(X, y, sigma2, n, groups, sampling)`` and ``estimate`` (`sampling` is optional),
-        scikit-learn regressors (values only), or a `skbench.assessment.Candidate`. Open random
-        states, at any depth, get a new seed in every repetition.
+        Estimators of skbench, estimators with the same ``estimate`` and
+        ``fit(X, y, sigma2, n, groups, sampling)`` (`sampling` is optional), scikit-learn
+        regressors (values only), or a `skbench.assessment.Candidate`. Unset random states, at any
+        depth, get a new seed in every repetition.
     n_items : int, float or "proportional", default=10
-        Items drawn of each group (of each topic where models share items): a number, which
-        drops groups with fewer than four times as many; a share between 0 and 1; or the share
-        that gives 10 items of the smallest group that has at least 50.
+        Number of items sampled from each group, or from each topic if models share items. An int
+        excludes groups with fewer than four times as many items. A float between 0 and 1 is a
+        share of the items. "proportional" is the share that gives 10 items for the smallest group
+        with at least 50 items.
     n_repeats : int, default=100
-        Repetitions.
+        Number of repetitions.
     replace : bool, default=False
-        Draw with replacement; no group is then too small.
+        Whether to sample with replacement. No group is then too small.
     share_items : bool, default=True
-        Whether one draw serves all models that answered the same items, as item ids show; False
-        draws for each group by itself.
+        Whether one sample serves all models that answered the same items, according to the item
+        ids. False samples each group separately.
     variance : str, default="smoothed"
         Sampling variance of binary scores, as in `summarize_items`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of everything.
+        Seed of samples and estimators.
     n_jobs : int, default=None
-        Repetitions run at the same time, once the first show that what is left takes longer than
-        to start the workers. ``joblib.parallel_config`` chooses the backend and shows progress
-        (`verbose`). The numbers do not depend on it; threads of one process may miss warnings, or
-        ascribe them to another repetition.
+        Number of repetitions run in parallel, if the first repetitions show that this saves time.
+        ``joblib.parallel_config`` sets the backend and shows progress (`verbose`). The numbers
+        do not depend on it. With threads, warnings may be lost or assigned to another repetition.
 
     Attributes
     ----------
@@ -76,17 +79,16 @@ class RepeatedSamplingStudy(Printed):
     truth_ : Series
         Mean of all scores of each group that takes part, by label.
     dropped_ : DataFrame
-        Groups too small for the design, by label: items, why.
+        Groups that are too small for the design, by label: items, why.
     failures_ : DataFrame
-        Estimators that failed: repetition, estimator, message. Their rows are missing in
-        `results_`.
+        Estimators that failed: repetition, estimator, message. `results_` lacks their rows.
     warnings_ : DataFrame
         Warnings of the estimators: repetition, estimator, message.
 
     Raises
     ------
     ValueError
-        For items that cannot be summarized, or no group large enough.
+        If the items cannot be summarized, or no group is large enough.
     TypeError
         If an entry of `estimators` cannot be fitted.
 
@@ -97,14 +99,15 @@ class RepeatedSamplingStudy(Printed):
 
     Notes
     -----
-    Section 4.2 of [1]_ ("proportional") and its C.1 (10, 20 or 50 items). The truth is the mean
-    of all items, and without replacement the sample is part of it. With a quarter of the items
-    in the sample, the error variance of direct estimates is a quarter smaller than for items
-    from an endless supply, and their intervals cover more often. Estimates that shrink may
-    cover less often. Where the number of all items would be known in practice, judge
-    ``Candidate(estimator, knows_population=True)``.
+    The designs are those of [1]_, section 4.2 ("proportional") and C.1 (10, 20 or 50 items). The
+    true value is the mean of all items, so without replacement the sample is part of it. If a
+    quarter of the items is sampled, the error variance of direct estimates is a quarter smaller
+    than with infinitely many items, and their intervals cover more often. Shrunk estimates may
+    cover less often. If the number of all items is known in practice, judge ``Candidate(estimator,
+    knows_population=True)``.
 
-    When not to use it: without full results. `make_items` simulates some.
+    **When not to use it.** It needs full results. Without them, use `make_items` to simulate items,
+    or `compare_estimators` to judge estimators by the sample itself.
 
     References
     ----------
@@ -158,31 +161,31 @@ class RepeatedSamplingStudy(Printed):
         confidence_level: Level = 0.95,
         memory: Path | Memory | None = None,
     ) -> Self:
-        """Draw, estimate and compare, `n_repeats` times.
+        """Sample, estimate and compare, `n_repeats` times.
 
         Parameters
         ----------
         items : dataframe
             Full results, one row per (model, item), in any dataframe that narwhals reads.
         by : str or sequence of str, default=("model", "topic")
-            Columns that define the groups. None may have the name of a column of ``results_``.
+            Columns that define the groups. Their names must differ from the columns of `results_`.
         score : str, default="score"
             Column of scores, binary or continuous.
         item : str, default="item"
-            Column of item ids. Without it nothing is shared between models.
+            Column of item ids. Without it, models share no items.
         topic : str or list of str or None, default="topic"
-            Columns of topics, which may be absent, where item ids start again in each.
+            Columns within which item ids are unique. They may be absent.
         model : str, default="model"
             Column that names the model.
         features : dataframe or list of str, default=None
-            A table of group features, or item columns whose means over the drawn items are the
+            A table of group features, or item columns whose means over the sampled items are
             features, as in `summarize_items`.
         confidence_level : float, default=0.95
-            Nominal level of the intervals.
+            Nominal confidence level of the intervals.
         memory : str, Path or joblib.Memory, default=None
-            Folder that keeps finished repetitions. An interrupted run that is started again
-            computes only what is missing, and so does one with more repetitions. Needs an int
-            as `random_state`, and estimators that can be pickled.
+            Folder that stores finished repetitions. A second run computes only missing repetitions,
+            after an interrupt or with larger `n_repeats`. It requires an int as `random_state` and
+            estimators that can be pickled.
 
         Returns
         -------
@@ -191,15 +194,15 @@ class RepeatedSamplingStudy(Printed):
         Raises
         ------
         ValueError
-            If `memory` comes without an int as `random_state`, or for estimators that cannot be
+            If `memory` is given without an int as `random_state`, or an estimator cannot be
             pickled.
 
         Notes
         -----
-        Repetitions in `memory` count for the same data, design, seed, parameters of the
+        Stored repetitions are reused only for the same data, design, seed, parameters of the
         estimators, and versions of skbench, numpy, scipy, pandas, scikit-learn, xgboost and
-        lightgbm. The code of your own classes and functions is not compared, only their names:
-        choose another folder after changing it.
+        lightgbm. Changes in the code of your own classes and functions are not detected; use
+        another folder after such a change.
         """
         memory = self._memory(memory)
         candidates = as_candidates(self.estimators, self.variance)
@@ -207,7 +210,7 @@ class RepeatedSamplingStudy(Printed):
         by = names_of(by)
         taken = [name for name in by if name in RESULT_COLUMNS]
         if taken:
-            raise ValueError(f"by has {taken[0]!r}, a column of results_. Rename it in the items.")
+            raise ValueError(f"by has {taken[0]!r}, a column of results_. Rename this column.")
         full = population(items, by, score, item, topic, model, features, self.share_items)
         plan = design(full, self.n_items, self.replace)
         self.dropped_ = plan.dropped
@@ -230,13 +233,13 @@ class RepeatedSamplingStudy(Printed):
         return self
 
     def summary(self, by: str | None = None, baseline: str = "direct") -> pd.DataFrame:
-        """Errors, coverage and widths, relative to the direct estimator.
+        """Return errors, coverage and interval widths, relative to the direct estimator.
 
         Parameters
         ----------
         by : {None, "n", "truth"} or str, default=None
-            Split the groups: by number of drawn items, by truth, or by one of the columns that
-            define them.
+            Split the groups by the number of sampled items, by the true value, or by one of the
+            columns that define them.
         baseline : str, default="direct"
             Estimator that errors and widths are relative to.
 
@@ -249,15 +252,15 @@ class RepeatedSamplingStudy(Printed):
         Raises
         ------
         ValueError
-            If there is no estimator or column of that name.
+            If no estimator or column has that name.
         """
         if not hasattr(self, "results_"):
-            raise NotFittedError("There are no results yet. Call run(items, ...) first.")
+            raise NotFittedError("The study has no results. Call run(items, ...) first.")
         return _summary.summary(self.results_, by, baseline, self.failures_)
 
     def _printed(self):
         if not hasattr(self, "results_"):
-            return ["RepeatedSamplingStudy that has not run"]
+            return ["RepeatedSamplingStudy without results; call run(items, ...)"]
         names = list(self.results_["estimator"].unique())
         baseline = "direct" if "direct" in names else names[0]
         head = (
@@ -267,22 +270,22 @@ class RepeatedSamplingStudy(Printed):
         return [head, PrintedTable(self.summary(baseline=baseline), digits=3)]
 
     def _repetitions(self, trial, memory):
-        """Results and notes of all repetitions, those in memory without computing them again."""
+        """Results and notes of all repetitions; stored repetitions are not recomputed."""
         key = None if memory.location is None else key_of(trial)
         cached = memory.cache(repetition, ignore=["trial"])
         calls = ((cached, trial, number, key) for number in range(self.n_repeats))
-        running = results(remembered, calls, self.n_repeats, self.n_jobs)
+        running = results(cached_result, calls, self.n_repeats, self.n_jobs)
         return steps(running, "repetitions", self.n_repeats)
 
     def _memory(self, given):
-        """A `joblib.Memory`, which keeps nothing if none is given."""
+        """A `joblib.Memory`; without a location it stores nothing."""
         memory = check_memory(os.fspath(given) if isinstance(given, os.PathLike) else given)
         if memory.location is None:
             return memory
         if not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
-                f"memory needs an int as random_state, got {self.random_state!r}: a study can go "
-                "on only where the seed is known."
+                f"memory needs an int as random_state, got {self.random_state!r}. A study can "
+                "continue only with a known seed."
             )
         return memory
 
@@ -291,20 +294,20 @@ class RepeatedSamplingStudy(Printed):
         if self.replace and knowing:
             raise ValueError(
                 f"Estimator {knowing[0]!r} has knows_population=True, but with replace=True the "
-                "supply of items is endless. Draw without replacement."
+                "population is infinite. Set replace=False."
             )
 
     def _warn_of_dropped(self, n_groups):
         if len(self.dropped_):
             warn(
                 f"{len(self.dropped_)} of {n_groups} groups are too small for "
-                f"n_items={self.n_items!r} and are left out (see dropped_): "
+                f"n_items={self.n_items!r} and were dropped (see dropped_): "
                 f"{listed(self.dropped_.index, most=3, show=repr)}"
             )
 
     def _warn_of_failures(self):
         for name, failed in self.failures_.groupby("estimator"):
             warn(
-                f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, which are "
-                f"missing for it; the first time with {failed['message'].iloc[0]}"
+                f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, so results_ "
+                f"lacks them. The first error was {failed['message'].iloc[0]}"
             )

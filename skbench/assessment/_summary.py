@@ -1,4 +1,4 @@
-"""From the results of a study to the numbers that papers print."""
+"""Summary tables of repeated sampling studies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skbench._checks import require_columns
 from skbench._types import Study
 from skbench.assessment._repetition import RESULT_COLUMNS
 
-SMALL = 15  # items; the border of Fogliato et al. (2024), Figure 3
+SMALL = 15  # items; the threshold of Fogliato et al. (2024), Figure 3
 _PARTS_OF_N = {
     "up to 15 items": 0, "16 to 50": SMALL, "51 to 200": 50, "more than 200": 200
 }  # fmt: skip
@@ -26,45 +26,46 @@ _PARTS_OF_RANK = {
 
 
 def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") -> pd.DataFrame:
-    """Summaries of studies of several data sets, and what is typical of them.
+    """Summarize studies of several data sets, with mean and median over them.
 
     Parameters
     ----------
     studies : dict of str to RepeatedSamplingStudy
         Studies that have run, by name of the data set or setting.
     baseline : str, default="direct"
-        Name of the estimator that errors and widths are relative to.
+        Estimator that errors and widths are relative to.
 
     Returns
     -------
     DataFrame
-        Indexed by (study, estimator), with rows "mean" and "median" over the
-        studies last. Columns:
+        Indexed by (study, estimator). The last rows are "mean" and "median" over the studies.
+        Columns:
 
-        - guarantee: what the intervals promise.
+        - guarantee: guarantee of the intervals.
         - mse: mean squared error over groups and repetitions.
-        - mse_ratio, standard_error: the mean squared error over that of the
-          baseline in the same repetitions, and its standard error over repetitions.
-        - small, large: the same ratio among groups with at most 15 drawn items,
-          and among the others; nan where there are none.
+        - mse_ratio, standard_error: the mean squared error over that of the baseline in the same
+          repetitions, and its standard error over repetitions.
+        - small, large: the same ratio for groups with at most 15 sampled items and for the other
+          groups; nan if there are none.
         - squared_bias, variance: the two parts of `mse`, means over groups.
-        - coverage: share of intervals that hold the truth.
-        - coverage_small, coverage_large: the same by number of drawn items.
+        - coverage: share of intervals that cover the true value.
+        - coverage_small, coverage_large: the same by number of sampled items.
         - width_ratio: mean width over that of the baseline.
-        - repetitions: how many count; failed: how many are missing.
+        - repetitions, failed: number of successful and of failed repetitions.
 
     Raises
     ------
     ValueError
-        If there are no studies, or one lacks the baseline.
+        If there are no studies, or a study lacks the baseline.
 
     Notes
     -----
-    Ratios are ratios of means, so that single repetitions with a lucky baseline do not dominate.
-    The standard error is that of the ratio of two paired means, to first order. The squared bias of
-    a group is cleared of its sampling noise and may be negative.
+    Ratios are ratios of means, so single repetitions with a lucky baseline do not dominate. The
+    standard error is that of the ratio of two paired means, to first order. The squared bias of a
+    group is corrected for Monte Carlo noise and may be negative.
 
-    When not to use it: to rank estimators whose ratios differ by less than the standard errors.
+    **When not to use it.** It cannot rank estimators whose ratios differ by less than the standard
+    errors.
 
     Examples
     --------
@@ -81,15 +82,15 @@ def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") ->
     1.0
     """
     if not studies:
-        raise ValueError("There are no studies to summarize. Pass at least one.")
+        raise ValueError("studies is empty. Pass at least one study.")
     tables = {name: study.summary(baseline=baseline) for name, study in studies.items()}
     table = pd.concat(tables, names=["study"])
     figures = table.drop(columns="guarantee").groupby("estimator", sort=False)
     typical = pd.concat({"mean": figures.mean(), "median": figures.median()}, names=["study"]).drop(
         columns=["standard_error", "repetitions", "failed"]
     )
-    promised = table["guarantee"].groupby("estimator", sort=False).first()
-    typical["guarantee"] = promised.loc[typical.index.get_level_values("estimator")].to_numpy()
+    guarantees = table["guarantee"].groupby("estimator", sort=False).first()
+    typical["guarantee"] = guarantees.loc[typical.index.get_level_values("estimator")].to_numpy()
     return pd.concat([table, typical])
 
 
@@ -98,8 +99,8 @@ def summary(results, by, baseline, failures):
     names = list(results["estimator"].cat.categories)
     if baseline not in names:
         raise ValueError(
-            f"There is no estimator {baseline!r} to compare with, only "
-            f"{', '.join(map(repr, names))}. Name one of them as baseline."
+            f"baseline={baseline!r} is not an estimator of this study. Choose one of "
+            f"{', '.join(map(repr, names))}."
         )
     rows = _with_errors(results)
     failed = failures["estimator"].value_counts().reindex(names, fill_value=0)
@@ -144,17 +145,18 @@ def _parts(results, by):
 
 
 def _cut(values, parts):
-    """Which part each value is in; a part is named and begins above its number."""
+    """Part of each value; a part contains values above its number."""
     edges = [*parts.values(), np.inf]
     return pd.cut(values, edges, labels=list(parts)).cat.remove_unused_categories()
 
 
 def _table(rows, baseline, failed):
     means = _means_by_repetition(rows)
-    promised = rows.drop_duplicates("estimator").set_index("estimator")["guarantee"].astype(str)
+    guarantees = rows.drop_duplicates("estimator").set_index("estimator")["guarantee"].astype(str)
     table = pd.DataFrame(
         {
-            name: {"guarantee": promised.get(name, "none")} | _figures(means, rows, name, baseline)
+            name: {"guarantee": guarantees.get(name, "none")}
+            | _figures(means, rows, name, baseline)
             for name in failed.index
         }
     ).T.infer_objects()
@@ -164,7 +166,7 @@ def _table(rows, baseline, failed):
 
 
 def _means_by_repetition(rows):
-    """Mean square, hits and width of each repetition: all groups, small ones, large ones."""
+    """Mean square, coverage and width per repetition, for all, small and large groups."""
     keys = ["estimator", "repetition"]
     columns = ["square", "hit", "width"]
     parts = {"all": rows, "small": rows[rows["small"]], "large": rows[~rows["small"]]}
@@ -204,12 +206,12 @@ def _ratio(above, below):
     ratio = above.mean() / below.mean()
     if len(above) < 2:
         return ratio, np.nan
-    spread = np.std(above - ratio * below, ddof=1)
-    return ratio, spread / (below.mean() * np.sqrt(len(above)))
+    deviation = np.std(above - ratio * below, ddof=1)
+    return ratio, deviation / (below.mean() * np.sqrt(len(above)))
 
 
 def _bias_and_variance(rows):
-    """Means over groups of the squared bias, cleared of its noise, and of the variance."""
+    """Means over groups of the squared bias, corrected for noise, and of the variance."""
     errors = rows.groupby("group")["error"].agg(["mean", "var", "size"])
     variance = errors["var"]
     return (errors["mean"] ** 2 - variance / errors["size"]).mean(), variance.mean()

@@ -1,6 +1,6 @@
-"""Performance of many groups: one estimator a file, one contract for all.
+"""Estimators of the performance of many groups.
 
-Names load when first used, as those of the package do.
+Names are imported on first use.
 """
 
 from skbench._lazy import attach

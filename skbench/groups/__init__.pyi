@@ -1,4 +1,4 @@
-"""The names of this room, for type checkers."""
+"""Names of `skbench.groups`, for type checkers."""
 
 from skbench.groups.crossfit import CrossFitKFold as CrossFitKFold
 from skbench.groups.direct import DirectEstimator as DirectEstimator

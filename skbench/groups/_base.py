@@ -1,4 +1,4 @@
-"""The contract that every estimator of group performance follows."""
+"""The base class of all estimators of group performance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def normal(cls, center, standard_error, confidence_level):
-        """Of normal intervals around a center."""
+        """Normal intervals around a center."""
         return cls(*normal_interval(center, standard_error, confidence_level), standard_error)
 
     @property
@@ -54,24 +54,24 @@ class Bounds(NamedTuple):
 
 @checked
 class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
-    """Base of the estimators: checks the input, keeps it, labels the output.
+    """Base of the estimators: check the input, store it, and label the output.
 
-    A subclass has `_fit(X, groups)`, which may read `z_`, `sigma2_` and `n_`;
+    A subclass implements `_fit(X, groups)`, which may read `z_`, `sigma2_` and `n_`;
     `_value(X, z, sigma2, n)` and `_bounds(X, z, sigma2, n, confidence_level)` for new groups,
-    where z may be None; and `_fitted_value()` and `_fitted_bounds(confidence_level)` for the
-    fitted groups. What it returns is cut to [0, 1] where the fitted scores are binary.
+    with z possibly None; and `_fitted_value()` and `_fitted_bounds(confidence_level)` for the
+    fitted groups. All output is clipped to [0, 1] if the fitted scores are binary.
     """
 
-    _moderates = True
-    _watches_risk = False  # of its estimates, next to that of the direct ones
-    _reads_correlation = False  # of the errors of models on shared items
-    _reads_bounds = False  # of the scores, of which plain numbers say nothing
-    _reads_groups = True  # what rests on the same items: not taken from the columns of X
+    _moderates = True  # whether noisy sampling variances borrow strength from other groups
+    _watches_risk = False  # whether to warn if the direct estimates seem to be better
+    _reads_correlation = False  # whether it uses the item correlation of models
+    _reads_bounds = False  # whether it uses the bounds of the scores
+    _reads_groups = True  # whether it needs `groups` to recognize shared items
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True, "sampling": True}
     __metadata_request__predict = {"z": True, "sigma2": True, "n": True}
     __metadata_request__score = {"sigma2": True}
-    _ignores_numbers = False  # that stand in X, so that scikit-learn's checks expect no fit
+    _ignores_numbers = False  # whether plain numbers in X have no effect (scikit-learn's checks)
 
     def fit(
         self,
@@ -82,7 +82,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         groups: ArrayLike | None = None,
         sampling: Sampling | None = None,
     ) -> Self:
-        """Learn from groups with known direct estimates.
+        """Fit to groups with known direct estimates.
 
         Parameters
         ----------
@@ -91,16 +91,16 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         y : array-like of shape (n_groups,)
             Direct estimates `z`, in score units.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Sampling variances of `y`, score units squared; required unless the constructor
-            was given `sampling_variance`, or `MixedModel` is given counts. Where `sampling`
-            calls them noisy, they are moderated (`skbench.stats.moderated`).
+            Sampling variances of `y`, in squared score units. Required unless the constructor got
+            `sampling_variance`, or `MixedModel` gets counts. If `sampling` marks the variances as
+            noisy, they borrow strength from each other (`skbench.stats.moderated`).
         n : array-like of shape (n_groups,), default=None
-            Numbers of independent items, `n_independent` of a `GroupSummary`.
+            Numbers of independent items: `n_independent` of a `GroupSummary`.
         groups : array-like of shape (n_groups,), default=None
-            What cross-fitting keeps in one fold: the topic, where models share items.
+            Units that cross-fitting keeps in one fold: the topics if models share items.
         sampling : Sampling, default=None
-            How the numbers came about, `sampling` of a `GroupSummary`. None: scores are right
-            and wrong answers if every ``y * n`` is a whole number, and variances are known.
+            How the scores were sampled: `sampling` of a `GroupSummary`. None assumes known
+            variances, and binary scores if every ``y * n`` is a whole number.
 
         Returns
         -------
@@ -109,16 +109,16 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `sigma2` is missing, an entry is negative or not finite, lengths or
-            indexes differ, some of `groups` have no name, sizes count items where `sampling`
-            knows of fewer clusters, or there are too few groups.
+            If `sigma2` is missing, an entry is negative or not finite, lengths or indexes differ,
+            `groups` has missing entries, `n` exceeds the number of clusters in `sampling`, or
+            there are too few groups.
         TypeError
-            If `sampling` is no `Sampling`.
+            If `sampling` is not a `Sampling`.
 
         Warns
         -----
         UserWarning
-            Where `sampling` is None and the numbers depend on what is then assumed.
+            If `sampling` is None and the result depends on what is assumed instead.
         """
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
         X, z = training_data(self, X, y)
@@ -144,9 +144,9 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         groups: ArrayLike | None = None,
         sampling: Sampling | None = None,
     ) -> np.ndarray:
-        """Fit, and estimate the very groups that were fitted.
+        """Fit, and return the estimates of the fitted groups.
 
-        Where the method cross-fits, this is not ``fit(X, y).predict(X)``.
+        For methods that cross-fit, this differs from ``fit(X, y).predict(X)``.
 
         Parameters
         ----------
@@ -173,16 +173,16 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         X : array-like or DataFrame of shape (n_groups, n_features)
             Features of the new groups.
         z : array-like of shape (n_groups,), default=None
-            Their direct estimates, if there are any.
+            Direct estimates of the new groups, if they have any.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Sampling variances of `z`; needed with `z`. They are moderated as those of `fit`.
+            Sampling variances of `z`, required with `z`. They are treated as in `fit`.
         n : array-like of shape (n_groups,), default=None
-            Number of items behind `z`.
+            Number of items behind each `z`.
 
         Returns
         -------
         ndarray of shape (n_groups,)
-            Without `z` the prior mean; with `z` and `sigma2` the posterior mean.
+            Prior means without `z`; posterior means with `z` and `sigma2`.
 
         Raises
         ------
@@ -199,40 +199,41 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         n: ArrayLike | None = None,
         confidence_level: Level = 0.95,
     ) -> np.ndarray:
-        """Intervals for the performance of new groups.
+        """Return intervals for the performance of new groups.
 
         Parameters
         ----------
         X, z, sigma2, n
             As in `predict`.
         confidence_level : float, default=0.95
-            Nominal level; what it is the level of is the method's guarantee.
+            Nominal confidence level; see the guarantee of the method.
 
         Returns
         -------
         ndarray of shape (n_groups, 2)
-            Low and high ends; nan where they cannot be known.
+            Low and high ends; nan if unknown.
 
         Raises
         ------
         ValueError
-            As in `fit`, or for a level outside (0, 1).
+            As in `fit`, or if `confidence_level` is not between 0 and 1.
         """
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
     def estimate(
         self, confidence_level: Level = 0.95, population: ArrayLike | None = None
     ) -> Estimate:
-        """Estimates of the fitted groups, with intervals, labels and guarantee.
+        """Return estimates of the fitted groups, with intervals, labels and guarantee.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Nominal level of the intervals.
+            Nominal confidence level of the intervals.
         population : float, Series or array-like of shape (n_groups,), default=None
-            Number of all items of each group, asked or not, where the mean of exactly these is
-            meant: one for all groups, one per group, or a Series with one per label, or per
-            label of the level that names its index. None: the expected score of such items.
+            Number of all items of each group, evaluated or not. The estimates are then those of
+            the mean over exactly these items. Pass one number for all groups, one per group, or a
+            Series with one number per label or per label of one index level. None estimates the
+            expected score of such items.
 
         Returns
         -------
@@ -241,19 +242,19 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            Before `fit`.
+            If the estimator is not fitted.
         ValueError
-            For a level outside (0, 1), a population that is smaller than the number of items
-            asked, or one of items that come in clusters.
+            If `confidence_level` is not between 0 and 1, a population is smaller than the number of
+            evaluated items, or the items come in clusters.
 
         Warns
         -----
         UserWarning
-            Where the method borrows, and its estimated squared error is clearly above that of
-            the direct estimates.
+            If the method borrows strength and its estimated squared error is clearly larger than
+            that of the direct estimates.
         """
         check_is_fitted(self)
-        value, unlike = self._fitted_value(), self._outlier_probability()
+        value, outlier_probability = self._fitted_value(), self._outlier_probability()
         bounds = self._cut_bounds(self._fitted_bounds(confidence_level), value)
         value = self._cut(value)
         if self._watches_risk:
@@ -267,7 +268,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
             labels=self.labels_,
             method=self._method,
             guarantee=self._guarantee,
-            outlier_probability=unlike,
+            outlier_probability=outlier_probability,
         )
         sizes = None if population is None else self._checked_population(population)
         return found if sizes is None else self._of_population(found, sizes)
@@ -275,13 +276,13 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
     def _checked_population(self, population):
         if self.n_ is None or self.sampling_.outcome == "clustered":
             raise ValueError(
-                "population needs the number of independent items asked of each group: pass n to "
-                "fit. For items in clusters use summaries.estimate_of_population(...)."
+                "population needs the number of independent items of each group. Pass n to fit; "
+                "for items in clusters use summaries.estimate_of_population(...)."
             )
         return check_population(population, self.n_, self.labels_)
 
     def _of_population(self, found, sizes):
-        """From the expected scores of items to the means over so many."""
+        """Convert expected scores of items to means over finite populations of these sizes."""
         return finite_population(found, self.z_, self.n_, self.sigma2_, sizes, self._binary)
 
     def score(
@@ -291,7 +292,7 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         sigma2: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Coefficient of determination of ``predict(X)``, cleared of sampling noise.
+        """Return the coefficient of determination of ``predict(X)``, corrected for sampling noise.
 
         Parameters
         ----------
@@ -300,21 +301,21 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         y : array-like of shape (n_groups,)
             Direct estimates to predict.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Their sampling variances; None gives the plain R2 against noisy `y`.
+            Sampling variances of `y`. None gives the usual R2 against noisy `y`.
         sample_weight : array-like of shape (n_groups,), default=None
-            Weights of the groups, in all three means.
+            Weights of the groups in all three means.
 
         Returns
         -------
         float
-            ``1 - (MSE - mean(sigma2)) / Var(y)``; where `y` does not vary, 1 if the error is
-            no larger than the noise, else 0.
+            ``1 - (MSE - mean(sigma2)) / Var(y)``. If `y` is constant: 1 if the error is no larger
+            than the noise, else 0.
 
         Notes
         -----
-        The same noise is taken off every candidate, so it never changes which of them wins. It
-        is not taken off the variance of `y`, which in small folds may be less than its noise: a
-        perfect prediction may score above 1, never nan.
+        Every candidate gets the same correction, so it never changes which candidate is best. The
+        variance of `y` is not corrected, because in small folds it may be less than the noise. A
+        perfect prediction may therefore score above 1, but never nan.
         """
         check_same_index(X=X, y=y, sigma2=sigma2, sample_weight=sample_weight)
         predicted = self.predict(X)
@@ -323,26 +324,26 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         noise = 0.0 if sigma2 is None else check_sigma2(sigma2, None, labels)
         weights = check_weights(sample_weight, labels)
         error = np.average((y - predicted) ** 2 - noise, weights=weights)
-        spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
-        return float(1 - error / spread) if spread > 0 else float(error <= 0)
+        variance = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+        return float(1 - error / variance) if variance > 0 else float(error <= 0)
 
     def _n_units(self, groups):
-        """Number of groups, or of what `groups` keeps together, that are independent."""
+        """Number of independent units: the distinct `groups`, or the rows."""
         return len(self.z_) if groups is None else pd.Series(groups).nunique()
 
     def _posterior_errors(self, bounds):
-        """Roots of the posterior variances of the fitted groups."""
+        """Posterior standard deviations of the fitted groups."""
         return bounds.standard_error
 
     def _unbiased_noise(self):
-        """Sampling variances that are right on average: smoothed ones are not."""
+        """Unbiased sampling variances; smoothed variances are biased."""
         if not self._binary:
             return self.sigma2_
         noise = unbiased_variance(np.round(self.z_ * self.n_), self.n_)
         return np.where(np.isnan(noise), self.sigma2_, noise)
 
     def _outlier_probability(self):
-        """Probability that each fitted group is an outlier, where the method finds any."""
+        """Probability that each fitted group is an outlier; None for methods without outliers."""
         return getattr(self, "outlier_probability_", None)
 
     def __sklearn_tags__(self):
@@ -351,20 +352,20 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         return tags
 
     def _cut(self, scores):
-        """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""
+        """Clip scores to [0, 1] if binary scores were fitted."""
         return np.clip(scores, 0, 1) if self._binary else scores
 
     def _cut_bounds(self, bounds, value):
-        """Ends around the value that is given, which may have been cut itself, cut like it."""
+        """Clip interval ends, moved along with a value that is itself clipped."""
         moved = self._cut(value) - value
         low, high = self._cut(bounds.low + moved), self._cut(bounds.high + moved)
         if self._outlier_probability() is not None:
-            # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
+            # The mean of a mixture may lie outside its quantiles; keep it in the interval.
             low, high = np.minimum(low, value + moved), np.maximum(high, value + moved)
         return bounds._replace(low=low, high=high)
 
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
-        """Checked and cut `Bounds` of new groups."""
+        """Checked and clipped `Bounds` of new groups."""
         new_groups = self._checked_new_groups(X, z, sigma2, n)
         bounds = self._bounds(*new_groups, confidence_level)
         return self._cut_bounds(bounds, self._value(*new_groups))
@@ -382,13 +383,13 @@ class GroupEstimator(Documented, RegressorMixin, BaseEstimator):
         return X, z, self._moderated(own, n, sigma2), n
 
     def _own_variance(self, sigma2, z, n, labels):
-        """Checked sampling variances, as they were given."""
+        """Checked sampling variances, before any moderation."""
         return check_sigma2(sigma2, self.sampling_variance, labels)
 
     def _moderated(self, own, n, given):
-        """Sampling variances, drawn to the fitted pooled one as far as `sampling_` says."""
+        """Sampling variances, shrunk toward the pooled variance as `sampling_` requires."""
         noise = self.sampling_.variance_noise
-        # One number for all groups is known, not estimated from few scores.
+        # A single number for all groups counts as known.
         if noise is None or np.ndim(given) == 0 or not self._moderates:
             return own
         if n is None or self._pooled is None:

@@ -1,4 +1,4 @@
-"""Features of groups, checked: frames keep their columns, arrays become floats."""
+"""Check the features of groups; frames keep their columns, arrays become floats."""
 
 import pandas as pd
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -8,7 +8,7 @@ from skbench._columns import as_pandas, nominal_columns
 
 
 def training_data(estimator, X, y):
-    """Features and direct estimates, as the estimator's `fit` reads them."""
+    """Checked features and direct estimates for `fit`."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
@@ -17,7 +17,7 @@ def training_data(estimator, X, y):
 
 
 def features(estimator, X, reset=False):
-    """Features of groups, in the columns that the estimator was fitted on unless reset."""
+    """Checked features of groups, in the fitted columns unless reset."""
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         check_rows(X)
@@ -30,8 +30,8 @@ def features(estimator, X, reset=False):
     _refuse_text(X)
     if estimator._text:
         raise ValueError(
-            "X is an array without names, but fit had text or categories in column "
-            f"{estimator._text[0]!r}. Pass a DataFrame of the columns of fit."
+            "X is an array without column names, but fit had text or categories in column "
+            f"{estimator._text[0]!r}. Pass a DataFrame with the columns of fit."
         )
     return validate_data(estimator, X, reset=reset, dtype=float)
 
@@ -41,6 +41,6 @@ def _refuse_text(X):
     texts = [v for v in array.ravel() if isinstance(v, str)] if array.dtype.kind in "OU" else []
     if texts:
         raise ValueError(
-            f"X is an array that holds text, such as {texts[0]!r}, without names of columns. Pass "
-            'a DataFrame; in a pipeline, call set_output(transform="pandas") on the transformers.'
+            f"X is an array with text, such as {texts[0]!r}, but without column names. Pass a "
+            'DataFrame; in a pipeline, call set_output(transform="pandas") on the transformers.'
         )

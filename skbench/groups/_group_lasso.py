@@ -1,4 +1,4 @@
-"""A weighted lasso with one more intercept per row, and the penalty with the least risk."""
+"""A weighted lasso with an intercept per row, and the choice of its penalty."""
 
 import warnings
 
@@ -9,18 +9,18 @@ from sklearn.linear_model import Lasso
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-_MOST_ROUNDS = 100  # of rows that change sides; the intercepts of rows are exact in any round
-_STEPS_TOWARDS = 0.5 ** np.arange(12)
-_HELD_BACK = 1e-3  # of the mean square of a column: indicators that add up to one
-_MOST_PASSES = 500
-_CLOSE = 1e-6  # of the squared length of the rows
-_SETTLED = 1e-9  # of the loss
-_STEPS = 20
+_MAX_ROUNDS = 100  # rounds in which rows cross their thresholds
+_STEP_SIZES = 0.5 ** np.arange(12)
+_PROXIMAL = 1e-3  # weight of the proximal term, because indicators are collinear
+_MAX_PASSES = 500
+_LASSO_TOLERANCE = 1e-6  # relative to the squared length of the rows
+_LOSS_TOLERANCE = 1e-9  # relative to the loss
+_PATH_LENGTH = 20
 _ROUNDING = 1e-15
 
 
 class GroupLasso(RegressorMixin, BaseEstimator):
-    """Lasso on features and one intercept per row, which rows not fitted do without."""
+    """Lasso on features with an intercept per fitted row; new rows have no intercept."""
 
     def __init__(self, penalty=1.0):
         self.penalty = penalty
@@ -30,21 +30,21 @@ class GroupLasso(RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=float, y_numeric=True)
         refuse_few(len(y))
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-        # From the largest penalty down: from afar, all rows would keep to themselves.
+        # From the largest penalty down: a cold start would give every row its own intercept.
         top = max(largest_penalty(X, y, weight), self.penalty)
-        path = np.geomspace(top, self.penalty, _STEPS) if self.penalty > 0 else [0.0]
+        path = np.geomspace(top, self.penalty, _PATH_LENGTH) if self.penalty > 0 else [0.0]
         for *_, found in lasso_path(X, y, weight, path):
             self.intercept_, self.coef_ = found
         return self
 
     def predict(self, X):
-        """Predict rows by their features alone."""
+        """Predict rows from their features."""
         check_is_fitted(self)
         return self.intercept_ + validate_data(self, X, reset=False, dtype=float) @ self.coef_
 
 
 class NumberScaler(StandardScaler):
-    """Standardized columns, but indicators only centered: they are intercepts."""
+    """Standardize columns, but only center indicators, because they are intercepts."""
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn means and scales."""
@@ -55,28 +55,27 @@ class NumberScaler(StandardScaler):
 
 
 def refuse_few(n_groups):
-    """Refuse to learn from a single group."""
+    """Raise an error for a single group."""
     if n_groups < 2:
         raise ValueError(
-            "StructuredRegression learns from each half of the groups what the other half needs, "
-            f"and needs two in each half, got n_samples = {n_groups}. With so few groups "
-            "use DirectEstimator, which learns nothing from the others."
+            "StructuredRegression splits the groups into halves and needs two groups in each, "
+            f"got n_samples = {n_groups}. Use DirectEstimator for so few groups."
         )
 
 
 def shrunk_to_zero(residual, threshold):
-    """Residuals less their thresholds, 0 where they are smaller."""
+    """Soft-thresholded residuals."""
     return np.sign(residual) * np.maximum(np.abs(residual) - threshold, 0.0)
 
 
 def largest_penalty(X, z, weight):
-    """From which on every coefficient and every row's own intercept is 0."""
+    """The smallest penalty at which all coefficients and intercepts of rows are 0."""
     residual = weight * (z - np.average(z, weights=weight))
     return max(np.abs(X.T @ residual).max(initial=0.0), np.abs(residual).max())
 
 
 def least_risk(X, z, sigma2, weight, penalties):
-    """The penalty with the least unbiased estimate of risk, and that risk."""
+    """The penalty with the smallest unbiased estimate of the risk, and that estimate."""
     risks = []
     for penalty, (intercept, coef) in lasso_path(X, z, weight, penalties):
         residual = z - intercept - X @ coef
@@ -90,7 +89,7 @@ def least_risk(X, z, sigma2, weight, penalties):
 
 
 def least_held_out(X, z, weight, penalties, folds):
-    """The penalty with the least weighted squared error on held-out rows."""
+    """The penalty with the smallest weighted squared error on held-out rows."""
     errors = np.zeros(len(penalties))
     for train, test in folds:
         refuse_few(len(train))
@@ -101,7 +100,7 @@ def least_held_out(X, z, weight, penalties, folds):
 
 
 def lasso_path(X, z, weight, penalties):
-    """Each penalty with its intercept and coefficients; the largest penalty first."""
+    """Yield each penalty with its intercept and coefficients, the largest penalty first."""
     found = np.average(z, weights=weight), np.zeros(X.shape[1])
     for penalty in penalties:
         found = lasso_of_most(X, z, weight, penalty, found)
@@ -109,15 +108,15 @@ def lasso_path(X, z, weight, penalties):
 
 
 def lasso_of_most(X, z, weight, penalty, start):
-    """Intercept and coefficients where every row has an intercept of its own."""
+    """Intercept and coefficients, with an intercept for every row."""
     found = start
     loss = _loss(X, z, weight, penalty, *found)
     if loss <= _ROUNDING**2 * np.sum(weight * z**2):  # constant scores
         return found
-    back = _HELD_BACK * np.mean(weight @ X**2) if X.shape[1] else 0.0
-    for _ in range(_MOST_ROUNDS):
-        goal = _for_these_sides(X, z, weight, penalty, found, back)
-        for step in _STEPS_TOWARDS:
+    proximal = _PROXIMAL * np.mean(weight @ X**2) if X.shape[1] else 0.0
+    for _ in range(_MAX_ROUNDS):
+        goal = _with_fixed_sides(X, z, weight, penalty, found, proximal)
+        for step in _STEP_SIZES:
             tried = tuple(old + step * (new - old) for old, new in zip(found, goal, strict=True))
             lower = _loss(X, z, weight, penalty, *tried)
             if lower < loss:
@@ -125,20 +124,20 @@ def lasso_of_most(X, z, weight, penalty, start):
         gained, loss = loss - lower, min(loss, lower)
         if gained > 0:
             found = tried
-        if gained <= _SETTLED * loss:
+        if gained <= _LOSS_TOLERANCE * loss:
             break
     return found
 
 
 def _loss(X, z, weight, penalty, intercept, coef):
-    """Half the weighted squares and the penalty, where rows' own intercepts are the best."""
+    """Half the weighted squared error plus the penalty, with optimal intercepts of rows."""
     size, threshold = np.abs(z - intercept - X @ coef), penalty / weight
     near = np.minimum(size, threshold)
     return np.sum(weight * near * (size - near / 2)) + penalty * np.abs(coef).sum()
 
 
-def _for_these_sides(X, z, weight, penalty, found, back):
-    """Least loss if no row crossed its threshold, and coefficients were held by `back`."""
+def _with_fixed_sides(X, z, weight, penalty, found, proximal):
+    """Minimizer if no row crosses its threshold, with a proximal term on the coefficients."""
     intercept, coef = found
     residual = z - intercept - X @ coef
     far = np.abs(residual) > penalty / weight
@@ -146,25 +145,25 @@ def _for_these_sides(X, z, weight, penalty, found, back):
     total = near.sum()
     if total == 0:
         return found
-    # Rows beyond the threshold pull with the penalty, whatever their distance.
+    # The gradient of rows beyond the threshold is the penalty, whatever their distance.
     pull = near * z + np.where(far, penalty * np.sign(residual), 0.0)
     center = near @ X / total
     size = len(coef)
-    if size and back > 0:
+    if size and proximal > 0:
         gram = (X * near[:, None]).T @ X - total * np.outer(center, center)
-        root = np.linalg.cholesky(gram + back * np.eye(size)).T
-        cross = X.T @ pull - center * pull.sum() + back * coef
+        root = np.linalg.cholesky(gram + proximal * np.eye(size)).T
+        cross = X.T @ pull - center * pull.sum() + proximal * coef
         lasso = Lasso(
             penalty / size,
             fit_intercept=False,
             warm_start=True,
-            max_iter=_MOST_PASSES,
-            tol=_CLOSE,
-            random_state=0,  # never used: without one the global generator is moved
+            max_iter=_MAX_PASSES,
+            tol=_LASSO_TOLERANCE,
+            random_state=0,  # unused, but None would advance the global generator
         )
         lasso.coef_ = coef.copy()
         with warnings.catch_warnings():
-            # Rounds go on until the loss no longer falls, however far each of them gets.
+            # Single rounds need not converge, because rounds repeat until the loss is stable.
             warnings.simplefilter("ignore", ConvergenceWarning)
             coef = lasso.fit(root, np.linalg.solve(root.T, cross)).coef_
     return pull.sum() / total - center @ coef, coef

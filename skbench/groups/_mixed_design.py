@@ -1,9 +1,9 @@
-"""Models, topics and features of the rows of a table, as a mixed model needs them."""
+"""The design of the mixed model: models, topics and features of each row."""
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
+from skbench._checks import are_counts, plain
 from skbench._columns import FeatureTable, Levels, feature_columns, named_column, refuse_unreadable
 from skbench._warnings import warn
 from skbench.stats import mixed
@@ -12,7 +12,7 @@ from skbench.stats.mixed.covariances import FeatureKernels
 
 
 class MixedDesign:
-    """Which model, topic and features each row has; sorted by topic and model for the fit."""
+    """Model, topic and features of each row, sorted by topic and model for the fit."""
 
     def __init__(self, estimator, X, groups):
         self._named_models = Levels(X, named_column(X, estimator.model, "model"))
@@ -20,7 +20,7 @@ class MixedDesign:
         rows = estimator.labels_ if estimator.labels_.is_unique else np.arange(len(X))
         self.topics = Levels(X, column, rows if groups is None else groups)
         self._check(estimator, groups)
-        # A row each cannot tell models from their interaction with topics: they have a common mean.
+        # With one row per model, models and interactions are confounded: use a common mean.
         repeated = len(self._named_models.names) < len(X)
         self.models = self._named_models if repeated else Levels(X, None)
         self._learned_kernels(estimator.kernels, X)
@@ -49,22 +49,22 @@ class MixedDesign:
             model, topic = pairs[pairs.duplicated()].iloc[0]
             model, topic = plain(self._named_models.names[model]), plain(self.topics.names[topic])
             raise ValueError(
-                f"Several rows have model {model!r} and topic {topic!r}: groups are made by more "
-                "than model and topic (by prompt or language?), or X has no column "
-                f"{estimator.model!r}. Pass its name as model=..., make one topic or model of each "
-                "combination, or pass topic=None and no groups if every row is a topic of its own."
+                f"Several rows have model {model!r} and topic {topic!r}. MixedModel expects one "
+                f"row per model and topic, with the models in column {estimator.model!r}. Pass "
+                "model=... or topic=..., combine further factors (prompt, language) into the "
+                "topic, or pass topic=None and no groups if every row is its own topic."
             )
         unknown = groups is None and self.topics.column is None and estimator.topic is not None
         repeated = self._named_models.column is not None and pairs["model"].duplicated().any()
         if unknown and (repeated or estimator.sampling_.items_shared):
             warn(
-                f"X has no column {estimator.topic!r}, and groups was not given: each row is taken "
-                "as a topic of its own, and models of one topic teach each other nothing. Pass "
-                "topic=..., or topic=None to confirm it."
+                f"X has no column {estimator.topic!r} and groups is missing, so each row counts as "
+                "its own topic and models do not borrow strength on the same topic. Pass "
+                "topic=..., or topic=None to confirm this."
             )
 
     def _learned_kernels(self, kernels, X):
-        """Which columns are features, and the kernels of these."""
+        """Select the feature columns and build their kernels."""
         columns = [] if kernels is None else kernels
         if isinstance(columns, str):
             refuse_unreadable(X)
@@ -74,7 +74,7 @@ class MixedDesign:
         self._kernels = FeatureKernels(self._table.numbers(X), len(self.models.names))
 
     def _factors(self, X):
-        """Columns of the kernels for some rows; none where there are no features."""
+        """Kernel columns of some rows; none without features."""
         return self._kernels.factors(self._table.numbers(X))
 
     def sorted(self, *columns):
@@ -90,13 +90,13 @@ class MixedDesign:
         return values.take(np.argsort(self._order), axis=-1)
 
     def of_new(self, X):
-        """Rows of new groups, and how much of each kernel no coefficient stands for."""
+        """Rows of new groups, and the variance of each kernel that no fitted coefficient covers."""
         model, topic = self.models.positions(X), self.topics.positions(X)
         named, factors = self._named_models.positions(X), self._factors(X)
         shared = np.where((named < 0)[:, None], 0, self._shared[named])
         own, common, _ = _columns(factors, len(X))
         own[model < 0, 1:] = 0
-        # What the columns of the smooth kernel leave, and a new model's own slopes.
+        # The remainder of the smooth kernel, and the slopes of a new model.
         unseen = np.zeros((len(X), len(factors)))
         if factors:
             unseen[:, 0] = np.maximum(0, 1 - np.sum(factors[0] ** 2, axis=1))
@@ -106,8 +106,17 @@ class MixedDesign:
 
 
 def _columns(factors, n_rows):
-    """Columns of each model's own, common ones, and the batch of each; as in `mixed.Design`."""
+    """Columns within models, common columns, and the batch of each (see `mixed.Design`)."""
     own, common = [np.ones((n_rows, 1)), *factors[2:]], factors[:2] or [np.empty((n_rows, 0))]
     sizes = [part.shape[1] for part in own + common]
     batch = np.repeat([0, 3][: len(own)] + [1, 2][: len(common)], sizes)
     return np.concatenate(own, axis=1), np.concatenate(common, axis=1), batch
+
+
+def require_counts(z, n):
+    """Refuse direct estimates that are not shares of correct answers."""
+    if not are_counts(z, n):
+        raise ValueError(
+            'family="binomial" needs n, direct estimates between 0 and 1, and a whole number of '
+            'correct answers (z * n) in each group. Use family="gaussian" for other scores.'
+        )

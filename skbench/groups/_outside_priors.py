@@ -1,4 +1,4 @@
-"""Priors that owe nothing to a group's own fold, for intervals that cover each group."""
+"""Priors from the other folds, for intervals that cover each group."""
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,9 @@ _INNER_FOLDS = 2
 
 
 def outside_variances(regressor, X, z, splitter, groups, n_jobs, variance_of):
-    """Prior variance of each group, by `variance_of`, from cross-fitting in the other folds.
+    """Prior variance of each group, estimated by cross-fitting within the other folds.
 
-    The mean over repeats; infinite where the other folds hold a single unit.
+    The mean over repeats; infinite if the other folds hold a single unit.
     """
     total, count = np.zeros(len(z)), np.zeros(len(z))
     inside = CrossFitKFold(_INNER_FOLDS, n_repeats=1, random_state=0)
@@ -30,7 +30,7 @@ def outside_variances(regressor, X, z, splitter, groups, n_jobs, variance_of):
 
 
 def covering_interval(z, sigma2, n, binary, prior_mean, prior_variance, confidence_level):
-    """Ends of intervals that cover each group, assisted by a prior; an infinite one is none."""
+    """Intervals that cover each group, assisted by a prior; an infinite variance means no prior."""
     if binary:
         prior = fab.beta_prior(prior_mean, prior_variance)
         alpha, beta = np.where(np.isfinite(prior_variance), prior, 1.0)
@@ -42,7 +42,7 @@ def covering_interval(z, sigma2, n, binary, prior_mean, prior_variance, confiden
 
 
 def _others_sigma2(sigma2, n):
-    """Sampling variances that the item variances of the other groups suggest."""
+    """Sampling variances implied by the item variances of the other groups."""
     if len(n) == 1:
         return sigma2
     item_variance = n * sigma2

@@ -1,4 +1,4 @@
-"""The regressor inside: presets, names turned into numbers, seeds, weights."""
+"""Regressors of the estimators: presets, encoding of text, seeds, weights."""
 
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -28,12 +28,12 @@ from skbench._random import is_frozen, seeded
 from skbench._warnings import warn
 
 _PENALTIES = np.geomspace(0.1, 1000, 9)
-_TIE = 1e-9  # errors of penalties so close are equal but for rounding
+_TIE = 1e-9  # relative difference of errors that is due to rounding
 _DEPTHS = (2, 3, 4)
 _MAX_TREES = 200
 _LEARNING_RATE = 0.1
-_SMALL = 0.01  # spread of scores from which on thresholds of XGBoost do not matter
-_LARGE = 1e15  # scores whose sums of squares XGBoost, in 32 bits, cannot hold
+_SMALL = 0.01  # standard deviation below which absolute thresholds of XGBoost matter
+_LARGE = 1e15  # scores whose sums of squares overflow in XGBoost (32 bits)
 _PATIENCE = 10  # rounds without improvement before boosting stops
 
 
@@ -49,12 +49,12 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return self._boost(*self._checked(X, y), sample_weight)
 
     def held_out(self, X, y, sample_weight, new):
-        """What `predict` says of new rows after `fit`: of arrays of floats, checked before."""
+        """Fit, and predict new rows; the input is checked already."""
         return self._boost(X, y, sample_weight)._predicted(new)
 
     def _boost(self, X, y, sample_weight):
-        # Trees take the first of two columns that split as well. So neither the names of levels
-        # nor the order of the columns decides which is the first, but what is in them.
+        # If two columns split equally well, trees take the first. Order columns by content, so
+        # that names of levels and the order of columns have no effect.
         mixed = np.random.default_rng(0).normal(size=len(X)) @ np.nan_to_num(X)
         self._order = np.argsort(mixed, kind="stable")
         data, self._unit = self._data(X[:, self._order], y, sample_weight)
@@ -79,14 +79,14 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
 
     def _data(self, X, y, sample_weight=None):
-        """Rows for XGBoost, and the unit in which it is given their scores."""
+        """Rows for XGBoost, and the unit of their scores."""
         import xgboost
 
         unit = _unit_of(y)
         return xgboost.DMatrix(X, y / unit, weight=sample_weight), unit
 
     def _best(self, data, folds):
-        """Depth and number of trees with the least mean error over the folds."""
+        """Depth and number of trees with the smallest mean error over the folds."""
         if not folds:
             return _DEPTHS[0], _PATIENCE
         parts = [(data.slice(train), data.slice(test)) for train, test in folds]
@@ -97,7 +97,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return min(errors, key=errors.get)
 
     def _held_out_errors(self, depth, parts):
-        """Mean error after each tree, until 10 more no longer lower it."""
+        """Mean error after each tree, until 10 more trees bring no improvement."""
         boosters = [self._booster(depth, *part) for part in parts]
         history = []
         for tree in range(_MAX_TREES):
@@ -111,7 +111,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return history
 
     def _booster(self, depth, *data):
-        """Without trees. Those of `xgboost.train` and `xgboost.cv` are the same."""
+        """A booster without trees, equivalent to those of `xgboost.train` and `xgboost.cv`."""
         import xgboost
 
         settings = {
@@ -129,7 +129,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
 
 def _unit_of(y):
-    """Power of 2 that makes the spread of small scores, or large ones, ordinary; else 1."""
+    """Power of 2 that rescales very small or very large scores; else 1."""
     spread, largest = np.std(y), np.max(np.abs(y))
     if largest > _LARGE:
         return 2.0 ** np.round(np.log2(largest))
@@ -138,7 +138,7 @@ def _unit_of(y):
 
 
 def _lightgbm_preset():
-    """LightGBM whose leaves fit in a few dozen groups: its own defaults need 40."""
+    """LightGBM with leaves for a few dozen groups; its defaults need 40 groups."""
     from lightgbm import LGBMRegressor
 
     small = LGBMRegressor(
@@ -153,7 +153,7 @@ def _lightgbm_preset():
 
 
 class _StrictRidgeCV(RidgeCV):
-    """Of penalties that the rows do not tell apart, the largest: rounding decides nothing."""
+    """Take the largest of equally good penalties, so that rounding has no effect."""
 
     def fit(self, X, y, sample_weight=None):
         with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 of a single row
@@ -168,7 +168,7 @@ class _StrictRidgeCV(RidgeCV):
 
 
 def _ridge_preset():
-    """Ridge regression of standardized features, its penalty by generalized cross-validation."""
+    """Ridge regression on standardized features, with generalized cross-validation."""
     return make_pipeline(
         SimpleImputer(), StandardScaler(), _StrictRidgeCV(_PENALTIES, store_cv_results=True)
     )
@@ -179,7 +179,7 @@ _KNOWS_CATEGORIES = ("lightgbm",)
 
 
 def prepared_regressor(regressor, X, groups, seed):
-    """An unfitted copy of the regressor, ready for these features."""
+    """An unfitted copy of the regressor for these features."""
     warn_of_numbered_names(X)
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
@@ -193,7 +193,7 @@ def prepared_regressor(regressor, X, groups, seed):
 
 
 def _on_one_core(regressor):
-    """The regressor, its open `n_jobs` set to 1."""
+    """The regressor with any unset `n_jobs` set to 1."""
     parameters = regressor.get_params()
     open_jobs = [
         name
@@ -204,7 +204,7 @@ def _on_one_core(regressor):
 
 
 class Encoded(NamedTuple):
-    """A regressor without its encoder, features, and the columns that the encoder makes of them."""
+    """A regressor without its encoder, the features, and their encoded columns."""
 
     encoder: BaseEstimator | None
     regressor: BaseEstimator
@@ -213,7 +213,7 @@ class Encoded(NamedTuple):
 
     @classmethod
     def once(cls, regressor, X):
-        """For all fits to these features."""
+        """Encode the features once for all fits."""
         if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
             encoder, regressor = (step for _, step in regressor.steps)
             encoder = clone(encoder).fit(X)
@@ -221,14 +221,14 @@ class Encoded(NamedTuple):
         return cls(None, regressor, X, X)
 
     def for_folds(self):
-        """Columns that `held_out` takes."""
+        """Columns for `held_out`."""
         if isinstance(self.regressor, TunedXGBRegressor):
-            # As each fold would, at the cost of a fit of a few trees.
+            # Check once, because a check in each fold costs as much as a few trees.
             return check_array(self.columns, dtype=float, ensure_all_finite="allow-nan")
         return self.columns
 
     def fitted(self, z, weights, rows):
-        """The regressor behind its encoder, fitted to some groups."""
+        """The regressor with its encoder, fitted to some groups."""
         inner = fit_regressor(clone(self.regressor), self.columns, z, weights, rows)
         if self.encoder is None:
             return inner
@@ -236,7 +236,7 @@ class Encoded(NamedTuple):
 
 
 def precision_weights(sigma2):
-    """Weights 1 / sigma2 with mean 1; noiseless groups weigh as the best noisy one."""
+    """Weights 1 / sigma2 with mean 1; noiseless groups get the largest weight of the others."""
     noisy = sigma2 > 0
     if not noisy.any():
         return np.ones_like(sigma2)
@@ -246,50 +246,50 @@ def precision_weights(sigma2):
 
 
 def rows_of(X, positions):
-    """Some rows of a frame or an array."""
+    """Rows of a frame or an array."""
     return X.iloc[positions] if isinstance(X, pd.DataFrame) else X[positions]
 
 
 def predictions(regressor, X):
-    """What a fitted regressor predicts, a float array of shape (n_groups,)."""
+    """Predictions of a fitted regressor, a float array of shape (n_groups,)."""
     with _columns_named(X):
         return np.asarray(regressor.predict(X), dtype=float).ravel()
 
 
 @contextmanager
 def _columns_named(X):
-    """Errors of a regressor tell which columns it was given."""
+    """Add the columns of X to errors of the regressor."""
     try:
         yield
     except (ValueError, TypeError) as error:
         if isinstance(X, pd.DataFrame):
             kinds = ", ".join(f"{name} ({dtype})" for name, dtype in X.dtypes.items())
-            error.add_note(f"The regressor was given these columns: {kinds}.")
+            error.add_note(f"Columns passed to the regressor: {kinds}.")
         raise
 
 
 def fit_regressor(regressor, X, z, weights, rows):
-    """Fit to some groups, with weights where the regressor can take them."""
+    """Fit to some groups, with weights if the regressor accepts them."""
     X, z, keywords = rows_of(X, rows), z[rows], {}
     if weights is not None:
         name = _weight_keyword(regressor)
         if name is None:
             warn(
-                f"{type(regressor).__name__} takes no sample_weight, so weight_by_precision "
-                "has no effect on it."
+                f"{type(regressor).__name__} has no sample_weight, so weight_by_precision "
+                "has no effect."
             )
         else:
             keywords[name] = weights[rows]
     with _columns_named(X):
         if not keywords:
             return regressor.fit(X, z)
-        # The keyword names a step by itself; routing would refuse it.
+        # The keyword already names the step; metadata routing would reject it.
         with config_context(enable_metadata_routing=False):
             return regressor.fit(X, z, **keywords)
 
 
 def held_out(regressor, X, z, weights, train, test):
-    """What a regressor fitted to some groups predicts of others."""
+    """Fit a regressor to some groups, and predict other groups."""
     if isinstance(regressor, TunedXGBRegressor):
         weights = None if weights is None else weights[train]
         return regressor.held_out(X[train], z[train], weights, X[test])
@@ -298,7 +298,7 @@ def held_out(regressor, X, z, weights, train, test):
 
 
 def _weight_keyword(regressor):
-    """How `fit` of a regressor, a pipeline or a search calls the weights."""
+    """Name of the weights in `fit` of a regressor, a pipeline or a search."""
     if has_fit_parameter(regressor, "sample_weight"):
         return "sample_weight"
     if isinstance(regressor, Pipeline):

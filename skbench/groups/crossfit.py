@@ -1,4 +1,4 @@
-"""Cross-fitting: a prior mean for every group that never saw the group itself."""
+"""Cross-fitting: prior means from regressions that exclude the group itself."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ class CrossFitKFold(BaseCrossValidator):
     n_splits : int, default=2
         Folds per repeat; 2 is the split of Ignatiadis and Wager (2019).
     n_repeats : int, default=8
-        Random splits. Averaging over 8 removes most of the noise that one
-        split adds; more than 16 gain nothing.
+        Number of random splits. Averaging over 8 splits removes most of the noise of a single
+        split; more than 16 gain nothing.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the splits.
     stratify : str, default=None
-        Column of `X` whose levels every fold holds in equal parts, such as the
-        task. Topics (`groups`) stay whole: a topic counts with its first row.
+        Column of `X` whose levels are spread equally over the folds, such as the task. A topic
+        (`groups`) stays whole and counts with its first row.
     keep_groups : bool, default=True
-        Whether `groups` (topics) stay whole. False splits the rows themselves, which
-        reproduces Fogliato et al. (2024) and is wrong where models share items.
+        Whether `groups` (topics) stay whole. False splits the rows themselves, which reproduces
+        Fogliato et al. (2024) and is wrong if models share items.
 
     Notes
     -----
-    With ``groups`` whole groups (topics) are dealt to the folds. Folds follow from the numbers
-    in `X`, in any order of rows and columns and under any names. Where features do not tell
-    rows or topics apart, `y` does, and then names. Given `y` the deal is uniform all the same,
-    so a fold says nothing about it.
+    With ``groups``, whole groups (topics) are assigned to folds. The folds depend only on the
+    numbers in `X`, not on the order of rows and columns or on names. Rows or topics with equal
+    features are ordered by `y`, then by name. The assignment is uniform given `y`, so a fold
+    carries no information about `y`.
 
-    When not to use it: for model comparison, where `sklearn.model_selection.KFold`
-    and its relatives are meant; and with fewer rows or topics than `n_splits`.
+    **When not to use it.** To compare models, use `sklearn.model_selection.KFold` and its
+    relatives. There must be at least `n_splits` rows or topics.
 
     References
     ----------
@@ -61,6 +61,7 @@ class CrossFitKFold(BaseCrossValidator):
     Examples
     --------
     >>> import numpy as np
+    >>> from skbench import CrossFitKFold
     >>> cv = CrossFitKFold(n_splits=2, n_repeats=1, random_state=0)
     >>> topics = np.array(["a", "a", "b", "b"])
     >>> for _, test in cv.split(np.zeros((4, 1)), groups=topics):
@@ -90,7 +91,7 @@ class CrossFitKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
-        """Number of (train, test) pairs: ``n_splits * n_repeats``."""
+        """Return the number of (train, test) pairs: ``n_splits * n_repeats``."""
         return self.n_splits * self.n_repeats
 
     def split(
@@ -105,7 +106,7 @@ class CrossFitKFold(BaseCrossValidator):
         y : array-like of shape (n_groups,), default=None
             Direct estimates; they order rows with equal features.
         groups : array-like of shape (n_groups,), default=None
-            What folds keep together.
+            Units that folds keep together.
 
         Yields
         ------
@@ -114,8 +115,8 @@ class CrossFitKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are fewer rows, or distinct `groups`, than folds, some of `groups`
-            have no name, or the number of folds or repeats is none.
+            If there are fewer rows, or distinct `groups`, than folds, `groups` has missing entries,
+            or the number of folds or repeats is less than allowed.
         """
         check_same_index(X=X, y=y, groups=groups)
         if not self.keep_groups:
@@ -123,28 +124,28 @@ class CrossFitKFold(BaseCrossValidator):
         if groups is not None:
             groups = check_named("groups", groups)
         rows = content_order(X, y, self._ties, groups)
-        # Numbered as they come, so that neither names of topics nor of strata deal the folds.
+        # Numbered by first occurrence, so that names of topics or strata have no effect.
         members, units = pd.factorize(rows if groups is None else groups[rows])
         if len(units) < self.n_splits:
             what = "rows" if groups is None else "distinct groups (topics)"
             raise ValueError(
-                f"Cross-fitting in {self.n_splits} folds needs at least {self.n_splits} {what}, "
+                f"Cross-fitting with {self.n_splits} folds needs at least {self.n_splits} {what}, "
                 f"got n_samples = {len(rows)} with {len(units)} {what}."
             )
         strata = self._strata(X, rows, members, len(units))
         mixed = shuffled(np.arange(len(rows)))
         rows, members = rows[mixed], members[mixed]
         for rng in as_generator(self.random_state).spawn(self.n_repeats):
-            dealt = rng.permutation(len(units))
-            dealt = dealt[np.argsort(strata[dealt], kind="stable")]
+            order = rng.permutation(len(units))
+            order = order[np.argsort(strata[order], kind="stable")]
             fold_of_unit = np.empty(len(units), dtype=int)
-            fold_of_unit[dealt] = np.arange(len(units)) % self.n_splits
+            fold_of_unit[order] = np.arange(len(units)) % self.n_splits
             fold = fold_of_unit[members]
             for k in range(self.n_splits):
                 yield rows[fold != k], rows[fold == k]
 
     def _breaking_ties_by(self, columns):
-        """A copy that orders rows of equal content by these columns, see `content_order`."""
+        """A copy that orders rows of equal content by these columns (see `content_order`)."""
         tied = copy.copy(self)
         tied._ties = columns
         return tied
@@ -154,8 +155,8 @@ class CrossFitKFold(BaseCrossValidator):
             return np.zeros(n_units)
         if self.stratify not in getattr(X, "columns", []):
             raise ValueError(
-                f"X has no column {self.stratify!r} to stratify folds by. Name another "
-                "(stratify=..., or task=... of as_published), and pass a DataFrame."
+                f"X has no column {self.stratify!r} to stratify folds by. Pass a DataFrame with "
+                "that column, or another stratify=... (task=... of as_published)."
             )
         codes = pd.factorize(np.asarray(X[self.stratify])[rows])[0]
         first = np.unique(members, return_index=True)[1]
@@ -163,7 +164,7 @@ class CrossFitKFold(BaseCrossValidator):
 
 
 def as_splitter(cv, random_state, ties=()):
-    """The splitter that `cv` stands for: None, an int, or a splitter itself."""
+    """The splitter for `cv`: None, an int, or a splitter."""
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
@@ -173,7 +174,7 @@ def as_splitter(cv, random_state, ties=()):
 
 
 def cross_fit(encoded, z, weights, splitter, groups, n_jobs=None):
-    """Out-of-fold predictions, and numbers of the folds, of shape (n_repeats, n_groups)."""
+    """Out-of-fold predictions and fold numbers, each of shape (n_repeats, n_groups)."""
     splits = list(splits_of(splitter, encoded.X, z, groups))
     folds = _held_out_by(splits, len(z))
     columns = encoded.for_folds()
@@ -187,7 +188,7 @@ def cross_fit(encoded, z, weights, splitter, groups, n_jobs=None):
     for (_, test), values in zip(splits, predicted, strict=True):
         prior_means[seen[test], test] = values
         seen[test] += 1
-    # A fold of one group is constant whatever the regressor.
+    # Predictions for a fold of one group are always constant.
     several = [values for values in predicted if len(values) > 1]
     if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
         _warn_constant(pd.DataFrame(encoded.X), groups)
@@ -195,24 +196,24 @@ def cross_fit(encoded, z, weights, splitter, groups, n_jobs=None):
 
 
 def splits_of(splitter, X, z, groups):
-    """The splits of a splitter, which is given numbers for groups of any names."""
+    """Splits of a splitter; it gets codes instead of the names of `groups`."""
     return splitter.split(X, z, None if groups is None else pd.factorize(groups, sort=True)[0])
 
 
 def _held_out(checked, *arguments):
-    """`held_out`; folds have the same parameters, so the first checks them for all."""
+    """`held_out`, with the parameters checked in the first fold only."""
     with config_context(skip_parameter_validation=checked or None):
         return held_out(*arguments)
 
 
 def _held_out_by(splits, n_groups):
-    """Numbers of the folds that hold out each group, of shape (n_repeats, n_groups)."""
+    """Number of the fold that holds out each group, of shape (n_repeats, n_groups)."""
     for train, test in splits:
         held = np.bincount(test, minlength=n_groups)
         if held.max(initial=0) > 1 or held[train].any():
             raise ValueError(
-                "A fold of cv holds out a group twice, or a group that it is fitted on. Hold out "
-                "each of its groups once, and fit on the others."
+                "A fold of cv holds out a group twice, or holds out and fits the same group. Each "
+                "fold must hold out distinct groups and fit on the others."
             )
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_groups)
     if np.ptp(times) > 0 or times[0] == 0:
@@ -225,15 +226,15 @@ def _held_out_by(splits, n_groups):
 
 
 _BAD_SPLITTER = (
-    "The folds of cv must hold out each group equally often, as KFold, GroupKFold, RepeatedKFold "
-    "and LeavePGroupsOut do; ShuffleSplit and TimeSeriesSplit do not."
+    "The folds of cv do not hold out each group equally often. Use KFold, GroupKFold, "
+    "RepeatedKFold or LeavePGroupsOut, not ShuffleSplit or TimeSeriesSplit."
 )
 
 
 def _warn_constant(X, groups):
     if informative_columns(X, groups, nominal_columns(X)):
         warn(
-            "The regressor predicts one constant for all groups, so the features have no effect. "
-            "With few groups, lower its minimum leaf size or its regularization. Pass "
+            "The regressor predicts the same value for all groups, so the features have no effect. "
+            "With few groups, lower its minimum leaf size or its regularization, or pass "
             "regressor='lightgbm' for boosted trees with small leaves."
         )

@@ -1,4 +1,4 @@
-"""The direct estimator: every group by its own items."""
+"""The direct estimator: each group from its own items only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NAMES = {
     "agresti-coull": "Agresti-Coull",
     "wald": "Wald",
 }
-# What is not here is right on average over accuracies.
+# Intervals that are not listed cover on average over accuracies.
 _GUARANTEES = {
     "clopper-pearson": "each group",
     "bounded": "each group",
@@ -46,30 +46,33 @@ _GUARANTEES = {
 }
 INTERVALS = ("auto", *binomial.INTERVALS, "t", "normal", "bounded")
 _ROUNDING = 1e-9  # of the range: a mean of ones may lie just above 1
-_FEW_ITEMS = 50  # from here on t intervals forgive moderate skewness
-_CLEAR = 3.5  # t value of a correlation that is beyond doubt
-_NEAR = 0.8  # spread over distance to an end: scores of any law without tails have less
-_FEW_GROUPS = 8  # to see skewness from means and spreads
+_FEW_ITEMS = 50  # with more items, t intervals tolerate moderate skewness
+_CLEAR_T = 3.5  # t value of an unmistakable correlation
+_NEAR = 0.8  # standard deviation over distance to a bound; less without a heavy tail
+_FEW_GROUPS = 8  # too few to correlate means and standard deviations
 
 
 @checked
 class DirectEstimator(GroupEstimator):
-    """Estimate each group by its own mean: the baseline of everything else.
+    """Estimate each group by the mean of its own items.
+
+    The direct estimate borrows no strength from other groups. It is unbiased and the baseline for
+    all other estimators.
 
     Parameters
     ----------
     interval : {"auto", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", \
-"t", "normal", "bounded"}, default="auto"
-        "auto" takes Wilson where every ``z * n`` is a whole number (binary
-        scores), Student's t where `n` is known, and normal intervals otherwise. Where the
-        scores are bounded, each end of "t" counts one independent observation more at its
-        bound, an item or a whole cluster (`skbench.stats.worst_case`).
+    "t", "normal", "bounded"}, default="auto"
+        Kind of interval. "auto" is "wilson" if every ``z * n`` is a whole number (binary scores),
+        "t" (Student's t) if `n` is known, and "normal" otherwise. If the scores are bounded, each
+        end of a "t" interval counts one more independent observation (an item or a whole
+        cluster) at its bound (`skbench.stats.worst_case`).
     bounds : tuple of two floats, default=None
-        Range in which every score lies by its definition: means outside are refused, and
-        ends are cut to it. None: that of `sampling`; if that has none it is not known, but for
-        scores 0 and 1, and (0, 1) where ``interval="bounded"`` needs it.
+        Range of the score by definition, such as (0, 100). A mean outside this range is an error,
+        and intervals are clipped to it. None uses the bounds of `sampling`. If these are
+        missing, the range is unknown, except (0, 1) for binary scores and for "bounded".
     sampling_variance : float, default=None
-        Known common sampling variance, where `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
     Attributes
     ----------
@@ -83,31 +86,36 @@ class DirectEstimator(GroupEstimator):
     Raises
     ------
     ValueError
-        If an interval needs group sizes that were not given, or whole numbers of
-        successes where there are none, or a group lies outside `bounds`.
+        If an interval needs group sizes or whole numbers of correct answers that are missing, or
+        a group mean lies outside `bounds`.
 
     Warns
     -----
     UserWarning
-        If "auto" falls back on t intervals of few scores that look skewed: spread grows or
-        falls with the mean, or is as large as the distance to the end of the range. They may
-        cover far less than they say. If t or normal intervals have no width (``sigma2 = 0``) or
-        are unknown (one score).
+        If "auto" falls back on t intervals for few scores that look skewed, because coverage may
+        then be far below the confidence level. If t or normal intervals have no width
+        (``sigma2 = 0``) or are unknown (a single score).
+
+    See Also
+    --------
+    MixedModel : Borrow strength from other models and topics.
+    skbench.betting_estimate : Shorter intervals for bounded scores, from the item rows.
 
     Notes
     -----
-    Section 3 of [1]_. Intervals promise coverage in each group, with limits that
-    `guarantee` names: Clopper-Pearson and "bounded" hold their level at every n;
-    Wilson, Jeffreys and Agresti-Coull hold it on average over accuracies (Wilson's
-    exact minimum is .838 at n = 10); t is exact for normal scores, and far too short
-    for few skewed ones; Wald is far too short for small n and promises nothing.
-    "bounded" is the Chernoff-Hoeffding interval, which needs only the mean; with
-    the items at hand `skbench.stats.means.betting_interval` is shorter.
-    ``predict`` without `z` is nan: the method knows nothing of groups it has no
-    items of.
+    Section 3 of [1]_. Intervals cover each group by itself, with limits (``Estimate.guarantee``):
 
-    When not to use it: with fewer than some 50 items per group, where borrowing
-    from the other groups (`EmpiricalBayes`) is much more precise.
+    - Clopper-Pearson and "bounded" keep the confidence level for every n.
+    - Wilson, Jeffreys and Agresti-Coull keep it on average over accuracies. The exact minimum of
+      Wilson is .838 at n = 10.
+    - t is exact for normal scores and far too short for few, skewed scores.
+    - Wald is far too short for small n and has no guarantee.
+
+    "bounded" is the Chernoff-Hoeffding interval, which needs only the mean. ``predict`` without `z`
+    returns nan, because the method has no prior for groups without items.
+
+    **When not to use it.** With fewer than about 50 items per group, `MixedModel` and
+    `EmpiricalBayes` are much more precise, because they borrow strength from other groups.
 
     References
     ----------
@@ -116,12 +124,13 @@ class DirectEstimator(GroupEstimator):
 
     Examples
     --------
+    >>> from skbench import DirectEstimator
     >>> direct = DirectEstimator().fit(y=[0.7, 1.0], n=[10, 10])
     >>> direct.estimate().low.round(3)
     array([0.397, 0.722])
     """
 
-    _moderates = False  # only its own scores speak for a group
+    _moderates = False  # sampling variances do not borrow strength either
     _ignores_numbers = True
     _reads_groups = False
 
@@ -155,23 +164,23 @@ class DirectEstimator(GroupEstimator):
         groups: ArrayLike | None = None,
         sampling: Sampling | None = None,
     ) -> Self:
-        """Take the direct estimates as they are.
+        """Store the direct estimates and choose the kind of interval.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_groups, n_features), default=None
-            Its index labels the groups; nothing else is read of it. None: the index of `y`.
+            Only its index is used, as labels of the groups. None uses the index of `y`.
         y : array-like of shape (n_groups,)
             Direct estimates `z`, in score units.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Sampling variances of `y`. None: where every ``y * n`` is a whole number of right
-            answers, the smoothed one of `skbench.stats.binomial.sampling_variance`.
+            Sampling variances of `y`. None uses the smoothed binomial variance
+            (`skbench.stats.binomial.sampling_variance`) if every ``y * n`` is a whole number.
         n : int or array-like of shape (n_groups,), default=None
             Number of independent items behind each direct estimate.
         groups : array-like of shape (n_groups,), default=None
-            Accepted for the common signature; no other group is looked at.
+            Ignored; present for the common signature.
         sampling : Sampling, default=None
-            How the numbers came about, `sampling` of a `GroupSummary`.
+            How the scores were sampled: `sampling` of a `GroupSummary`.
 
         Returns
         -------
@@ -180,11 +189,11 @@ class DirectEstimator(GroupEstimator):
         Raises
         ------
         ValueError
-            As the class says, or as in the other estimators.
+            As in the class documentation, or for invalid input as in the other estimators.
         """
         if X is None:
             if y is None:
-                raise ValueError("y is missing: pass the direct estimates, fit(y=z, n=n).")
+                raise ValueError("y is missing. Pass the direct estimates: fit(y=z, n=n).")
             check_same_index(y=y, sigma2=sigma2, n=n, groups=groups)
             indexes = [v.index for v in (y, sigma2, n, groups) if isinstance(v, pd.Series)]
             X = pd.DataFrame({"constant": np.ones(n_rows(y))}, *indexes[:1])
@@ -254,20 +263,20 @@ class DirectEstimator(GroupEstimator):
         return "t"
 
     def _warn_of_unknown(self):
-        """Warn of groups whose intervals have no width or are not known."""
+        """Warn of groups whose intervals have no width or are unknown."""
         known = self.interval_ == "normal" or self.n_ is None
         single = np.zeros(len(self.z_), dtype=bool) if known else self.n_ <= 1
         warn_of_noiseless(np.where(single, 1, self.sigma2_))
         if np.any(single):
             warn(
                 f"{int(single.sum())} of {len(single)} groups have a single score (or cluster), "
-                f"such as {plain(self.labels_[np.argmax(single)])!r}: one has no spread, and their "
-                "intervals are unknown (nan). For scores within bounds use "
-                'DirectEstimator(interval="bounded"), or borrow from the others (EmpiricalBayes).'
+                f"such as {plain(self.labels_[np.argmax(single)])!r}, so their intervals are "
+                'unknown (nan). Use DirectEstimator(interval="bounded") if the scores are bounded, '
+                "or EmpiricalBayes."
             )
 
     def _require(self, kind, z, n):
-        """Refuse groups that this kind of interval is not for."""
+        """Raise an error if this kind of interval does not fit the groups."""
         self._require_sizes(kind, n)
         if kind in binomial.INTERVALS:
             self._require_counts(kind, z, n)
@@ -280,7 +289,7 @@ class DirectEstimator(GroupEstimator):
 
     @property
     def _worst_cases(self):
-        """Bounds at which t intervals count one score more, infinite where they are not known."""
+        """Bounds for the additional score in t intervals; infinite if unknown."""
         known = self.sampling_.bounds if self.bounds is None else self.bounds
         return (-np.inf, np.inf) if known is None else known
 
@@ -295,33 +304,32 @@ class DirectEstimator(GroupEstimator):
     def _require_sizes(self, kind, n):
         if n is None:
             raise ValueError(
-                f"{_NAMES.get(kind, kind)} intervals need group sizes. "
-                'Pass n=..., or set interval="normal".'
+                f'interval={kind!r} needs group sizes. Pass n=..., or set interval="normal".'
             )
 
     def _require_counts(self, kind, z, n):
         if not self._binary and are_counts(z, n):
             raise ValueError(
-                f"{_NAMES[kind]} intervals are for right and wrong answers to independent items, "
-                'but these are summaries of other scores or of clusters. Use interval="t".'
+                f"interval={kind!r} needs correct and incorrect answers to independent items, "
+                'but these groups summarize other scores or clusters. Use interval="t".'
             )
         outside = z[(z < 0) | (z > 1)]
         if len(outside):
             raise ValueError(
-                f"z must be between 0 and 1 for {_NAMES[kind]} intervals, but "
-                f"{len(outside)} of {len(z)} are not, such as {outside[0]:g}."
+                f"interval={kind!r} needs z between 0 and 1, but "
+                f"{len(outside)} of {len(z)} values are outside, such as {outside[0]:g}."
             )
         if not are_counts(z, n):
             first = int(np.argmax(np.abs(z * n - np.round(z * n))))
             raise ValueError(
-                f"{_NAMES[kind]} intervals need whole numbers of successes, but the group in "
+                f"interval={kind!r} needs whole numbers of correct answers, but the group in "
                 f"position {first} has z * n = {z[first] * n[first]:g}. "
                 'Use interval="t", or "bounded" for scores with known bounds.'
             )
 
 
 def _binomial_variance(y, n, labels):
-    """Smoothed variances of shares of right answers; None where the scores are no such."""
+    """Smoothed variances of shares of correct answers; None for other scores."""
     z, n = check_column("y", y, labels), check_sizes(n, labels)
     return binomial.sampling_variance(np.round(z * n), n) if are_counts(z, n) else None
 
@@ -331,23 +339,23 @@ def _warn_of_t(z, sigma2, n):
     reason = _skewed(z[few], np.sqrt(n[few] * sigma2[few]))
     if reason is not None:
         warn(
-            f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items, "
-            f"and their scores look skewed ({reason}): t intervals may cover far less than they "
-            'say. For scores within bounds DirectEstimator(interval="bounded") keeps its level.'
+            f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items and their "
+            f"scores look skewed ({reason}), so t intervals may cover far less often than stated. "
+            'For bounded scores use DirectEstimator(interval="bounded").'
         )
 
 
 def _skewed(mean, std):
-    """Why groups of few scores look skewed, from their means and spreads; None if not."""
+    """Why few scores look skewed, judged by means and standard deviations; None if they do not."""
     if not mean.size:
         return None
-    # The sampling errors of mean and spread are correlated where scores are skewed.
+    # The sampling errors of mean and standard deviation are correlated for skewed scores.
     if mean.size >= _FEW_GROUPS and np.ptp(mean) > 0 and np.ptp(std) > 0:
         r = spearmanr(mean, std).statistic
-        if abs(r) * np.sqrt((mean.size - 2) / max(1 - r**2, 1e-12)) > _CLEAR:
-            return f"their spread {'grows' if r > 0 else 'falls'} with their mean"
+        if abs(r) * np.sqrt((mean.size - 2) / max(1 - r**2, 1e-12)) > _CLEAR_T:
+            return f"their standard deviation {'grows' if r > 0 else 'falls'} with their mean"
     top = 1.0 if mean.max() <= 1 else 100.0
     for distance, end in ((mean, "0"), (top - mean, f"{top:g}")):
         if np.all(distance >= 0) and np.median(std / np.maximum(distance, 1e-300)) > _NEAR:
-            return f"their spread is as large as their distance to {end}"
+            return f"their standard deviation is as large as their distance to {end}"
     return None

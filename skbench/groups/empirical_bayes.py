@@ -1,4 +1,4 @@
-"""Empirical Bayes: direct estimates shrunk toward a cross-fitted regression."""
+"""Empirical Bayes: shrink direct estimates toward a cross-fitted regression."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import robust_eb
 
-# The correction in `robust_eb.prior_moments`, and whether each held-out fold has its own moments.
+# The correction in `robust_eb.prior_moments`, and whether moments are per held-out fold.
 PRIOR_VARIANCES = {
     "pmt": ("pmt", False),
     "fplib": ("fplib", False),
@@ -43,55 +43,57 @@ _NO_INFORMATION = 1e6  # sampling variance of a missing direct estimate, in prio
 
 @checked
 class EmpiricalBayes(GroupEstimator):
-    """Shrink direct estimates toward a regression that never saw them.
+    """Shrink direct estimates toward a cross-fitted regression on features.
+
+    Each estimate is a weighted mean of the group's direct estimate and the prediction of a
+    regression fitted to other groups. The weight of the direct estimate is larger for groups with
+    many items and for regressions with large errors.
 
     Parameters
     ----------
     regressor : estimator, {"xgboost", "lightgbm", "ridge"} or None, default=None
-        Any scikit-learn regressor of `z` on the features. None is "xgboost", whose depth
-        and number of trees are tuned by 2-fold cross-validation. "ridge" imputes means,
-        standardizes, and chooses its penalty by generalized cross-validation. Text columns
-        are one-hot encoded unless the regressor brings its own transformer. Open random
-        states and `n_jobs` are set.
+        Any scikit-learn regressor of `z` on the features. None is "xgboost", with depth and
+        number of trees tuned by 2-fold cross-validation. "ridge" imputes means, standardizes, and
+        chooses its penalty by generalized cross-validation. Text columns are one-hot encoded
+        unless the regressor has its own transformer. Unset random states and `n_jobs` are set.
     cv : int, splitter or None, default=None
-        None is ``CrossFitKFold()``: 8 random splits in two folds, averaged. An int is one
-        random split into that many folds. A scikit-learn splitter must hold out each group
-        equally often.
+        Cross-fitting. None is ``CrossFitKFold()``: 8 random splits into two folds, averaged. An
+        int is one random split into that many folds. A scikit-learn splitter must hold out every
+        group equally often.
     prior_variance : {"pmt", "fplib", "moments", "none"}, default="pmt"
-        Estimator of the prior variance `A` and of the kurtosis from the held-out residuals.
-        "pmt" and "fplib" are the corrections of [3]_, over all residuals of a split. "pmt" is
-        never 0. "moments" is that of [1]_: equations (7) and (9) in each held-out fold, where
-        (9) prints a sum for what is a mean. "none" takes both over all residuals of a split,
-        which [1]_ does not. Where these two are 0, intervals have no width.
+        Estimator of the prior variance `A` and of the kurtosis from held-out residuals.
+        "pmt" and "fplib" are the corrections of [3]_, over all residuals of a split; "pmt" is
+        never 0. "moments" is that of [1]_: equations (7) and (9) in each held-out fold, with a
+        mean in (9), where [1]_ prints a sum. "none" is "moments" over all residuals of a split,
+        which [1]_ does not do. "moments" and "none" may be 0; intervals then have no width.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
-        "robust" promises average coverage whatever the shape of the prior, and so does
-        "length-optimal", which also chooses the shrinkage that makes the interval shortest.
-        "parametric" promises it if the prior is normal. The latter two allow for an `A` that
-        few groups leave uncertain. "fab" covers each group at the level ([4]_).
+        "robust" covers on average over groups for any shape of the prior. "length-optimal" does
+        so, too, with the shrinkage that gives the shortest interval. "parametric" covers on
+        average if the prior is normal. "length-optimal" and "parametric" are wider if few groups
+        leave `A` uncertain. "fab" covers each group [4]_.
     kurtosis : "estimate" or float, default="estimate"
-        Kurtosis of the prior that robust intervals allow for; ``inf`` allows any.
+        Kurtosis of the prior for robust intervals; ``inf`` allows any kurtosis.
     sampling_variance : float, default=None
-        Known common sampling variance, where `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the splits and of the regressor, where these have none of their own.
+        Seed of the splits and of the regressor if these have no seed of their own.
     n_jobs : int, default=None
-        Folds fitted at the same time (joblib).
+        Number of folds fitted in parallel (joblib).
 
     Attributes
     ----------
     prior_mean_ : ndarray of shape (n_groups,)
         Cross-fitted prior means, averaged over splits.
     prior_variance_, kurtosis_ : float
-        Means over splits of the prior variance and of its kurtosis.
+        Prior variance and kurtosis of the prior, averaged over splits.
     shrinkage_factor_ : ndarray of shape (n_groups,)
         Weight ``A / (A + sigma2)`` of each direct estimate, averaged over splits.
     split_error_ : ndarray of shape (n_groups,)
-        Monte Carlo standard error of each estimate, from the spread over the random splits.
-        nan for a single split.
+        Monte Carlo standard error of each estimate over the random splits; nan for one split.
     regressor_ : estimator
-        Fitted on all groups, for the prior means of new groups.
+        Regressor fitted to all groups, for the prior means of new groups.
     groups_ : ndarray of shape (n_groups,) or None
-        What folds were asked to keep together.
+        Topics that folds keep together.
     z_, sigma2_, n_, labels_
         The fitted groups.
 
@@ -104,42 +106,45 @@ class EmpiricalBayes(GroupEstimator):
     Warns
     -----
     UserWarning
-        If `A` is estimated as 0, if groups have ``sigma2 = 0``, if all direct estimates are
-        equal, if the regressor predicts a constant, or if rows look like models on shared
-        topics and `groups` was not given.
+        If `A` is estimated as 0, groups have ``sigma2 = 0``, all direct estimates are equal, the
+        regressor predicts a constant, or rows look like models on shared topics and `groups` is
+        missing.
+
+    See Also
+    --------
+    MixedModel : More precise for models x topics; detects outlying groups.
+    DirectEstimator : Each group from its own items only.
 
     Notes
     -----
-    The steps of [1]_, section 4.2, after [2]_: (1) `sigma2` is given; (2) split the groups
-    into folds; (3) fit the regression on the other folds, predict the held-out fold, and
-    estimate `A` from its residuals (equation 7); (4) the posterior mean is
-    ``f + w (z - f)`` with ``w = A / (A + sigma2)`` (equation 6); (5) hold out the next fold.
-    Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_; equation 10 of
-    [1]_). One random split is noisy, so estimates and half-widths are averaged over 8.
+    **Steps** ([1]_, section 4.2, after [2]_). (1) `sigma2` is given. (2) Split the groups into
+    folds. (3) Fit the regression to the other folds, predict the held-out fold, and estimate `A`
+    from the residuals (equation 7). (4) The posterior mean is ``f + w (z - f)`` with ``w = A / (A +
+    sigma2)`` (equation 6). (5) Hold out the next fold. One random split is noisy, so estimates and
+    half-widths are averaged over 8 splits.
 
-    The intervals promise coverage ON AVERAGE over the groups. Groups far from their prior
-    mean are covered less often, the others more often.
+    **Intervals.** Robust intervals have the half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_;
+    equation 10 of [1]_). They cover ON AVERAGE over the groups: less often for groups far from
+    their prior mean, more often for the others. "fab" inverts, for each group, the tests that are
+    shortest on average under a prior learned from the other folds. For counts, its coverage in
+    every group is at least the confidence level, for any prior (test_fab_covers_every_group). Its
+    interval need not contain the posterior mean of a group far from its prior. It takes three times
+    as many fits.
 
-    "fab" inverts, for each group, the tests that are shortest on average under a prior
-    learned from the other folds only. Coverage of counts is then at least the level in every
-    group whatever the prior (test_fab_covers_every_group). The interval need not contain the
-    posterior mean of a group far from its prior. It costs three times the fits.
+    **Binary scores** (every ``z * n`` is a whole number). "pmt" and "fplib" subtract the unbiased
+    ``z (1 - z) / (n - 1)`` from the squared residuals, because smoothed variances are too large
+    near 0 and 1 (test_binary_groups_are_covered_on_average). Estimates and intervals are clipped to
+    [0, 1].
 
-    Binary scores (every ``z * n`` whole): "pmt" and "fplib" subtract the unbiased
-    ``z (1 - z) / (n - 1)`` from the squared residuals, since smoothed variances are too large
-    near 0 and 1 (test_binary_groups_are_covered_on_average). Estimates and intervals are cut
-    to [0, 1].
+    **Shared items.** If models answered the same items, pass the topic as `groups`, as
+    ``GroupSummary.fit_args`` does. Random folds would leak sampling errors into the regression.
+    ``fit_predict(X, y)`` differs from ``fit(X, y).predict(X)``: only the first keeps a group's own
+    direct estimate out of its prior mean.
 
-    An outlying group is shrunk like all others, and its residual widens all intervals;
-    `MixedModel` looks for such groups (:doc:`/user_guide/outliers`).
-
-    Where models answered the same items, pass the topic as `groups`, as
-    ``GroupSummary.fit_args`` does: random folds would let the regression learn the noise
-    that it must not see. ``fit_predict(X, y)`` is not ``fit(X, y).predict(X)``: only the
-    first keeps a group's own direct estimate out of its prior mean.
-
-    When not to use it: when every single group needs a guarantee (`DirectEstimator`), or
-    with fewer than some ten groups.
+    **When not to use it.** If every single group needs a guarantee, use `DirectEstimator` or
+    ``interval="fab"``. With fewer than about ten groups, neither the regression nor `A` can be
+    learned. With outlying groups, use `MixedModel`: here an outlier is shrunk like all other
+    groups, and its residual widens all intervals.
 
     References
     ----------
@@ -156,6 +161,7 @@ class EmpiricalBayes(GroupEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LinearRegression
+    >>> from skbench import EmpiricalBayes
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(100, 1))
     >>> truth = 0.3 + 0.4 * X[:, 0]
@@ -191,32 +197,33 @@ class EmpiricalBayes(GroupEstimator):
 
     @classmethod
     def as_published(cls, task: str = "topic", random_state: RandomState = 0) -> Self:
-        """The settings of Fogliato et al. (2024), section 4.2 and A.2.
+        """Return the settings of Fogliato et al. (2024), sections 4.2 and A.2.
 
         Parameters
         ----------
         task : str, default="topic"
-            Column of `X` by which the tuning of the trees is stratified.
+            Column of `X` that stratifies the tuning of the trees.
         random_state : int, RandomState, Generator or None, default=0
             Seed of the splits and of the trees.
 
         Returns
         -------
         EmpiricalBayes
-            XGBoost tuned by 2-fold cross-validation stratified by task (A.1), one random split
-            of the groups themselves, whatever `groups` says, equation (7) in each fold, and
-            equation (9) with kappa as a mean over groups (a sum is printed). Give it the
-            plug-in variances of ``summarize_items(..., variance="plug-in")``.
+            XGBoost tuned by 2-fold cross-validation stratified by task (A.1), one random split of
+            the groups whatever `groups` is, equation (7) in each fold, and equation (9) with kappa
+            as a mean over groups (the paper prints a sum). Combine it with the plug-in variances of
+            ``summarize_items(..., variance="plug-in")``.
 
         Notes
         -----
-        The paper leaves open the grid of the trees (here 10, 30 or 100 trees of depth 2 or 4),
-        and what to do where `A` is 0 (here a warning). Names are indicators, its intercepts of
-        models and tasks; its mean embeddings are `embed_groups`. Without the column `task`, set
-        ``regressor__cv`` to folds that need no strata. Of columns that split as well these trees
-        take the first, so other names of models or another order of columns can move single
-        estimates, by .15 and .07 in sets of 120 groups; those of the default do not move. When
-        not to use it: for anything but reproducing the paper. Where models share items its
+        The paper does not report the grid of the trees (here 10, 30 or 100 trees of depth 2 or 4)
+        or the rule for ``A = 0`` (here a warning). Its intercepts of models and tasks are
+        indicators here; its mean embeddings are `embed_groups`. Without the column `task`, set
+        ``regressor__cv`` to unstratified folds. If several columns split equally well, these trees
+        take the first. Other names of models, or another order of columns, can therefore move
+        single estimates by .15 and .07 in sets of 120 groups. The default trees are invariant.
+
+        **When not to use it.** Use it only to reproduce the paper. If models share items, its
         intervals are too short (:doc:`/user_guide/reproducing_the_paper`).
         """
         trees = trees_as_published(task, random_state)
@@ -228,7 +235,7 @@ class EmpiricalBayes(GroupEstimator):
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         # (1) `z_` and `sigma2_` are given. (2) Split the groups into folds.
         splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
-        # Names of topics say something of a held-out group only where folds split topics.
+        # Names of topics predict a held-out group only if folds split topics.
         whole = groups if getattr(splitter, "keep_groups", True) else None
         regressor = prepared_regressor(self.regressor, X, whole, int(seed))
         # (3) Fit the regression on the other folds, predict the held-out fold; (5) so every fold.
@@ -247,7 +254,7 @@ class EmpiricalBayes(GroupEstimator):
         if n_splits > 1:
             self.split_error_ = by_split.std(axis=0, ddof=1) / np.sqrt(n_splits)
         self.prior_variance_ = float(self._prior_variances.mean())
-        varies = self._prior_variances > 0  # where not, there is no shape to speak of
+        varies = self._prior_variances > 0  # else the kurtosis is undefined
         self.kurtosis_ = float(self._kurtoses[varies].mean()) if varies.any() else np.nan
         # (4) The weight of the direct estimate in the posterior mean.
         w = shrinkage.shrinkage_factor(self._prior_variances, self.sigma2_)
@@ -256,7 +263,7 @@ class EmpiricalBayes(GroupEstimator):
         warn_of_degenerate_cases(self.z_, self.sigma2_, self._prior_variances, self.prior_variance)
 
     def _moments_of(self, prior_means, folds):
-        """Prior variances and kurtoses, (n_splits, n_groups), or one for all groups of a split."""
+        """Prior variances and kurtoses per split, or per split and group if estimated per fold."""
         _, by_fold = PRIOR_VARIANCES[self.prior_variance]
         if not by_fold:
             found = self._prior_moments(prior_means, slice(None))
@@ -268,7 +275,7 @@ class EmpiricalBayes(GroupEstimator):
         return A, kurtosis
 
     def _prior_moments(self, prior_mean, group):
-        """Prior variance and kurtosis from the residuals of the groups in these positions."""
+        """Prior variance and kurtosis from the residuals of these groups."""
         correction, _ = PRIOR_VARIANCES[self.prior_variance]
         noise = weights = None
         if self._binary and correction != "none":
@@ -278,8 +285,8 @@ class EmpiricalBayes(GroupEstimator):
             weights = (n > 1).astype(float)
             if weights.sum() < 2:
                 raise ValueError(
-                    "With one item in all but one group, spread between groups cannot be told "
-                    "from noise. Merge groups until at least two have two items or more."
+                    "Fewer than two groups have n >= 2, so the prior variance cannot be "
+                    "estimated. Merge groups until at least two groups have two items or more."
                 )
         residuals = self.z_[group] - prior_mean
         found = robust_eb.prior_moments(residuals, self.sigma2_[group], weights, correction, noise)
@@ -287,7 +294,7 @@ class EmpiricalBayes(GroupEstimator):
         return found.prior_variance, self.kurtosis if known else found.kurtosis
 
     def _values_by_split(self):
-        """(4) The posterior means, of shape (n_splits, n_groups)."""
+        """Posterior means (step 4), of shape (n_splits, n_groups)."""
         prior = self._prior_means, self.sigma2_, self._prior_variances
         return shrinkage.posterior_mean(self.z_, *prior)
 
@@ -313,7 +320,7 @@ class EmpiricalBayes(GroupEstimator):
         return Bounds(center - half_width, center + half_width, standard_error)
 
     def _cut_bounds(self, bounds, value):
-        # The ends of "fab" are not around the value, and do not move where it is cut.
+        # "fab" intervals are not centered at the value, so they do not move with it.
         return super()._cut_bounds(bounds, self._cut(value) if self.interval == "fab" else value)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
@@ -324,7 +331,7 @@ class EmpiricalBayes(GroupEstimator):
             z, sigma2 = prior_mean, _NO_INFORMATION * np.maximum(A, 1e-300)
         standard_error = _posterior_deviation(A, sigma2)
         if self.interval == "fab":
-            if unknown:  # nothing is known of one single group without items
+            if unknown:  # no exact interval exists for a group without items
                 return Bounds(*np.full((2, len(X)), np.nan), standard_error)
             data = z, sigma2, n, self._binary and are_counts(z, n)
             return Bounds(
@@ -347,19 +354,19 @@ class EmpiricalBayes(GroupEstimator):
         center, known = prior_mean + w * (z - prior_mean), _posterior_deviation(A, sigma2) ** 2
         units = self._n_units(self.groups_)
         plausible = robust_eb.plausible_prior_variances(fitted, self.sigma2_, units)
-        plausible = plausible[..., : fitted.shape[-1]]  # one for all groups where it is known so
+        plausible = plausible[..., : fitted.shape[-1]]  # one per split if `fitted` is
         variance = robust_eb.posterior_variance(z - prior_mean, sigma2, plausible)
         unknown = chi2.ppf(confidence_level, 1) * np.maximum(variance - known, 0)
         return center, np.sqrt(half_width**2 + unknown)
 
     @property
     def _moderates(self):
-        return self.interval != "fab"  # which covers a group by its own scores
+        return self.interval != "fab"  # its guarantee rests on the group's own scores
 
     @property
     def _guarantee(self):
         if self.interval == "fab":
-            # Exact for counts; others are tested by t, or normal where sizes are unknown.
+            # Exact for counts; other scores use a t test, or a normal test if n is unknown.
             return "each group" if self._binary else UNLESS_SKEWED
         return "model" if self.interval == "parametric" else "average over groups"
 

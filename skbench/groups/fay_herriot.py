@@ -22,20 +22,23 @@ from skbench.stats import shrinkage
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.shrinkage import fay_herriot, robust_eb
 
-_RANK_TOLERANCE = 1e-10  # of columns of length 1
+_RANK_TOLERANCE = 1e-10  # for columns of length 1
 
 
 class FayHerriot(GroupEstimator):
-    """Combine direct estimates with a linear regression: EBLUP and its error.
+    """Combine direct estimates with a linear regression (Fay-Herriot model, EBLUP).
+
+    The Fay-Herriot model is the linear mixed model of small area estimation. It shrinks each direct
+    estimate toward a linear regression on the features and estimates the mean squared error of each
+    result.
 
     Parameters
     ----------
     method : {"reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", \
-"moments"}, default="reml"
-        Estimator of the prior variance, see
-        `skbench.stats.shrinkage.prior_variance`.
+    "moments"}, default="reml"
+        Estimator of the prior variance; see `skbench.stats.shrinkage.prior_variance`.
     sampling_variance : float, default=None
-        Known common sampling variance, where `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
     Attributes
     ----------
@@ -44,8 +47,8 @@ class FayHerriot(GroupEstimator):
     intercept_ : float
         Intercept of the regression.
     coef_ : ndarray of shape (n_columns,)
-        Its coefficients, one per column of the design (text columns give one per
-        level but the first); 0 for columns that others determine.
+        Coefficients, one per column of the design. A text column has one column per level except
+        the first. Redundant columns have the coefficient 0.
     mse_ : ndarray of shape (n_groups,)
         Estimated mean squared error of each estimate.
     z_, sigma2_, n_, labels_
@@ -54,9 +57,8 @@ class FayHerriot(GroupEstimator):
     Raises
     ------
     ValueError
-        If there are not more groups than columns, a column is not numeric, every
-        sampling variance is 0, or a new group has a level of a text column that no
-        fitted group had.
+        If there are not more groups than columns, a column is not numeric, every sampling
+        variance is 0, or a new group has a level of a text column that `fit` did not have.
 
     Warns
     -----
@@ -64,22 +66,28 @@ class FayHerriot(GroupEstimator):
         If the prior variance is estimated as 0, a group has ``sigma2 = 0``, or columns are
         collinear.
 
+    See Also
+    --------
+    EmpiricalBayes : Any regression instead of a linear one, with cross-fitting.
+
     Notes
     -----
-    Model ``z = X beta + u + e``, ``u ~ N(0, A)``, ``e ~ N(0, sigma2)`` [1]_; the
-    estimate is ``X beta + A / (A + sigma2) (z - X beta)`` and the interval
-    ``+- z sqrt(mse)`` with the second-order mean squared error of Prasad and Rao
-    ([2]_, section 6.2), at `A` or at the mean of the values that it may well have, whichever is
-    larger (`skbench.stats.robust_eb.plausible_prior_variances`; as many of them as there are
-    topics, or groups less columns). Its guarantee is "model": normal scatter around a linear
-    regression, and many groups. Where `A` is far below the sampling variances the
-    intervals fall short (about .89 of nominal .95 at a sixth of their mean, with
-    60 to 200 groups; test_fay_herriot_intervals_fall_short_where_noise_dominates):
-    a variance near 0 is estimated too roughly. "adjusted-ml" loses least.
+    The model is ``z = X beta + u + e`` with ``u ~ N(0, A)`` and ``e ~ N(0, sigma2)`` [1]_. The
+    estimate is ``X beta + A / (A + sigma2) (z - X beta)``. The interval is the estimate ``+- c
+    sqrt(mse)``, where `c` is the normal quantile and `mse` the second-order mean squared error of
+    Prasad and Rao ([2]_, section 6.2). The interval takes the larger of two values of `mse`: at
+    `A`, and at the mean of the plausible values of `A`
+    (`skbench.stats.robust_eb.plausible_prior_variances`). The degrees of freedom of the latter are
+    the smaller of the number of topics and the number of groups minus columns.
 
-    When not to use it: with more features than a linear model can carry, or where
-    models share items: the regression then also fits the common noise. Use
-    `EmpiricalBayes` with folds by topic there.
+    The guarantee is "model": normal deviations from a linear regression, and many groups. If `A` is
+    far below the sampling variances, it is estimated too roughly and coverage falls short: about
+    .89 at nominal .95 if `A` is a sixth of their mean, with 60 to 200 groups
+    (test_fay_herriot_intervals_fall_short_where_noise_dominates). "adjusted-ml" loses least.
+
+    **When not to use it.** Do not use it with more features than a linear model can carry. If
+    models share items, the regression also fits their common errors; use `EmpiricalBayes` with
+    folds by topic, or `MixedModel`.
 
     References
     ----------
@@ -90,6 +98,7 @@ class FayHerriot(GroupEstimator):
     Examples
     --------
     >>> import numpy as np
+    >>> from skbench import FayHerriot
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
     >>> fh = FayHerriot().fit(X, [0.1, 0.35, 0.4, 0.75, 0.8], sigma2=0.004)
     >>> fh.coef_.round(3)
@@ -128,21 +137,21 @@ class FayHerriot(GroupEstimator):
         self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
         if self.prior_variance_ == 0:
             warn(
-                f"The prior variance ({self.method}) is estimated as 0: every estimate is the "
-                'regression alone. method="adjusted-ml" is never 0.'
+                f"The prior variance (method={self.method!r}) is estimated as 0, so every estimate "
+                'equals the regression. Use method="adjusted-ml", which is never 0.'
             )
 
     def _check_size(self, n_groups, n_kept, n_columns):
         if n_groups <= n_kept:
             raise ValueError(
                 f"FayHerriot needs more groups than columns, got n_samples = {n_groups} groups "
-                f"for {n_kept} columns with the intercept. Use fewer features, or "
-                "EmpiricalBayes with a regularised regressor."
+                f"and {n_kept} columns (with the intercept). Use fewer features, or "
+                "EmpiricalBayes with a regularized regressor."
             )
         if n_kept < n_columns:
             warn(
-                f"{n_columns - n_kept} of {n_columns} columns of the design are collinear with "
-                "others and get the coefficient 0."
+                f"{n_columns - n_kept} of {n_columns} design columns are collinear with "
+                "other columns and get the coefficient 0."
             )
 
     def _fitted_value(self):
@@ -168,14 +177,14 @@ class FayHerriot(GroupEstimator):
         return self._around(self._value(X, z, sigma2, n), sigma2, design, confidence_level)
 
     def _around(self, value, sigma2, design, confidence_level):
-        """Intervals by the larger error: at `A`, or the mean of what it may well be."""
+        """Intervals with the larger mean squared error: at `A`, or at its mean plausible value."""
         A, fitted = self.prior_variance_, (self.sigma2_, self._fitted_design)
         likely = robust_eb.plausible_prior_variances(A, self.sigma2_, self._degrees)[:, 0].mean()
-        mse, doubted = (
+        mse, cautious = (
             fay_herriot.fay_herriot_mse(sigma2, design, each, self.method, *fitted)
             for each in (A, likely)
         )
-        ends = normal_interval(value, np.sqrt(np.maximum(mse, doubted)), confidence_level)
+        ends = normal_interval(value, np.sqrt(np.maximum(mse, cautious)), confidence_level)
         return Bounds(*ends, np.sqrt(mse))
 
     def _prior_mean(self, kept_design):
@@ -204,8 +213,8 @@ def _refuse_other_columns(X):
     for name in X.columns:
         if not pd.api.types.is_numeric_dtype(X[name]):
             raise ValueError(
-                f"FayHerriot needs numeric or text columns, but {name!r} is of dtype "
-                f"{X[name].dtype}. Convert it, or leave it out."
+                f"FayHerriot needs numeric or text columns, but column {name!r} has dtype "
+                f"{X[name].dtype}. Convert it or remove it."
             )
         if not np.all(np.isfinite(X[name].to_numpy(dtype=float))):
             raise ValueError(
@@ -215,10 +224,10 @@ def _refuse_other_columns(X):
 
 
 def _independent_columns(design):
-    """Columns of a maximal independent set, the intercept first, in their order."""
+    """Positions of a maximal set of independent columns; the intercept comes first."""
     scale = np.linalg.norm(design, axis=0)
     columns = design / np.where(scale > 0, scale, 1)
-    # The intercept is taken out first, so that it is never the one to go.
+    # Centering removes the intercept first, so the intercept is always kept.
     columns -= columns.mean(axis=0)
     R, pivots = qr(columns, mode="r", pivoting=True)
     size = np.abs(np.diag(R))

@@ -1,4 +1,4 @@
-"""James-Stein: every group towards one common value."""
+"""James-Stein: shrink every group toward one common value."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from skbench.stats import shrinkage
 
 
 class JamesStein(GroupEstimator):
-    """Shrink every direct estimate towards one value, by a common factor.
+    """Shrink every direct estimate toward one value by a common factor.
 
     Parameters
     ----------
     center : "mean" or float, default="mean"
-        The precision-weighted mean of the direct estimates, or a fixed value.
+        Value to shrink toward: the precision-weighted mean of the direct estimates, or a fixed
+        number.
     sampling_variance : float, default=None
-        Known common sampling variance, where `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
     Attributes
     ----------
     center_ : float
-        Value shrunk to.
+        Value that estimates are shrunk toward.
     shrinkage_factor_ : float
-        Weight of the direct estimates, in [0, 1].
+        Weight of the direct estimates, between 0 and 1.
     z_, sigma2_, n_, labels_
         The fitted groups.
 
@@ -40,23 +41,27 @@ class JamesStein(GroupEstimator):
     Warns
     -----
     UserWarning
-        With too few groups to shrink (fewer than 4, or 3 for a fixed center).
+        If there are too few groups to shrink: fewer than 4, or fewer than 3 for a fixed center.
+
+    See Also
+    --------
+    EmpiricalBayes, FayHerriot : Shrink each group by its own sampling variance, with features.
 
     Notes
     -----
-    Positive-part rule of [1]_: ``center + w (z - center)`` with
-    ``w = max(0, 1 - (G - 3) / sum((z - center)^2 / sigma2))``. The interval is
-    that of [2]_ on the scale of ``z / sigma``: normal, with the variance
-    ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z - center)^2 / (G - 3)``, where
-    ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``, and G counts topics in the last term, where
-    models share them: as many tell how far the groups scatter. Its guarantee is "model":
-    performances normal around the center, with variances in proportion to
-    `sigma2`. Features are ignored. Groups without noise count with the smallest
-    positive variance.
+    The estimate is the positive-part rule of [1]_: ``center + w (z - center)`` with ``w = max(0, 1
+    - (G - 3) / sum((z - center)^2 / sigma2))`` for `G` groups. The interval is that of [2]_ on the
+    scale of ``z / sigma``: normal with the variance ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z -
+    center)^2 / (G - 3)``, where ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``. If models share
+    topics, `G` in the last term is the number of topics. Features are ignored. Groups with ``sigma2
+    = 0`` get the smallest positive variance.
 
-    When not to use it: where features tell groups apart, or where sizes differ
-    widely: a large group is shrunk by the same factor as a small one. There
-    `EmpiricalBayes` and `FayHerriot` do better.
+    The guarantee is "model": performances are normal around the center, with variances
+    proportional to `sigma2`.
+
+    **When not to use it.** Features that predict performance are ignored. If group sizes differ
+    widely, large groups are shrunk by the same factor as small groups. `EmpiricalBayes` and
+    `FayHerriot` do better in both cases.
 
     References
     ----------
@@ -68,6 +73,7 @@ class JamesStein(GroupEstimator):
     Examples
     --------
     >>> import numpy as np
+    >>> from skbench import JamesStein
     >>> js = JamesStein().fit(np.zeros((5, 1)), [0.1, 0.4, 0.5, 0.6, 0.9], sigma2=0.02)
     >>> js.estimate().value.round(3)
     array([0.147, 0.412, 0.5  , 0.588, 0.853])
@@ -96,8 +102,8 @@ class JamesStein(GroupEstimator):
         self.center_, self.shrinkage_factor_, self._degrees = fit
         if self._degrees <= 0:
             warn(
-                f"James-Stein needs at least {len(self.z_) + 1 - self._degrees} groups, got "
-                f"{len(self.z_)}: nothing is shrunk."
+                f"JamesStein needs at least {len(self.z_) + 1 - self._degrees} groups, got "
+                f"{len(self.z_)}. It returns the direct estimates."
             )
             warn_of_noiseless(self.sigma2_)
 
@@ -114,7 +120,7 @@ class JamesStein(GroupEstimator):
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         if z is None:
-            # The spread of new groups goes with a sigma2 that they do not have.
+            # The variance of new groups is proportional to a sigma2 that they do not have.
             unknown = np.full(len(X), np.nan)
             return Bounds(unknown, unknown, unknown)
         standard_error = np.sqrt(self._morris_variance(z, sigma2))
@@ -123,8 +129,8 @@ class JamesStein(GroupEstimator):
     def _morris_variance(self, z, sigma2):
         n_groups = len(self.z_)
         degrees = max(self._degrees, 0)
-        # Morris keeps B below 1: were it 1, no uncertainty would be left.
+        # Morris keeps B below 1, because B = 1 would leave no uncertainty.
         shrunk = min(1 - self.shrinkage_factor_, degrees / (degrees + 2))
-        spread = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
-        doubt = 2 * shrunk**2 / max(degrees - n_groups + self._n_independent, 1)
-        return sigma2 * (1 - spread * shrunk) + doubt * (z - self.center_) ** 2
+        share = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
+        uncertainty = 2 * shrunk**2 / max(degrees - n_groups + self._n_independent, 1)
+        return sigma2 * (1 - share * shrunk) + uncertainty * (z - self.center_) ** 2

@@ -1,4 +1,4 @@
-"""One mixed model of models, topics and features: the default of every command."""
+"""The mixed model of models, topics and features."""
 
 from __future__ import annotations
 
@@ -23,124 +23,125 @@ from skbench._warnings import warn
 from skbench.containers import Draws
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
-from skbench.groups._mixed_design import MixedDesign
+from skbench.groups._mixed_design import MixedDesign, require_counts
 from skbench.groups.direct import DirectEstimator
 from skbench.stats import mixed
 from skbench.stats.intervals import binomial, mixtures
 from skbench.stats.shrinkage import stein
 
-_FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
-_FEWEST_SCORES = 20  # behind a sampling variance, to tell an outlier from its noise
-_LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
-_LEAST_NOISE = 1e-12  # variance, relative to that of scores, of groups that count most
-_TOTALS = 2000  # draws of finite populations
-_ANY_LEVEL = 0.95  # at which widths are compared
+_FEW_TOPICS = 3  # with so few topics there is little to borrow from
+_FEWEST_SCORES = 20  # fewer give sampling variances too rough to detect outliers
+_LARGEST_WIDTH = 0.97  # relative to direct intervals; wider model intervals are not worth it
+_LEAST_NOISE = 1e-12  # floor of sampling variances, relative to the variance of the scores
+_TOTALS = 2000  # simulated totals of a finite population
+_COMPARED_LEVEL = 0.95  # confidence level at which widths are compared
 
 
 @checked
 class MixedModel(GroupEstimator):
-    """Shrink direct estimates toward what their model, topic and features predict.
+    """Shrink each group toward what its model, its topic and its features predict.
 
-    ``logit p = model + topic + model x topic + smooth functions of the features``, with
-    outlying groups and topics, and errors that models share on shared items. The most precise
-    estimator here, and the default of every command.
+    The accuracy `p` of a model on a topic is modeled on the logit scale as
+    ``model + topic + model x topic + smooth functions of the features``. The model allows for
+    outlying groups, outlying topics, and correlated errors of models that answer the same items.
+    It is the most precise estimator of groups in skbench and the default of every command.
 
     Parameters
     ----------
     family : {"auto", "binomial", "gaussian"}, default="auto"
-        Likelihood of the direct estimates: counts of right answers on the logit scale, or normal
-        noise of variance `sigma2`. "auto" is binomial for right and wrong answers to independent
-        items, else Gaussian.
+        Likelihood of the direct estimates. "binomial" models counts of correct answers on the
+        logit scale. "gaussian" models scores with normal errors of variance `sigma2`. "auto" is
+        "binomial" for correct and incorrect answers to independent items, else "gaussian".
     model, topic : str or None, default="model" and "topic"
-        Columns of `X`. Without the default column, or with None, there is one model, and the
-        topics are `groups`, or else the rows. Any other name that `X` lacks is an error.
+        Columns of `X` that name the model and the topic. If the default column is missing, or
+        with None, there is one model, and the topics are `groups` or, without `groups`, the rows.
+        Any other name that `X` lacks is an error.
     kernels : {"auto"}, list of columns or None, default="auto"
-        Features of `X` by which groups are alike: one smooth (radial basis) kernel, one linear,
-        one linear within each model. Text counts as indicators, a missing number as the mean.
-        "auto" takes all columns but those that only name models or topics.
+        Features of `X` that enter the model: one smooth (radial basis) kernel, one linear kernel,
+        and one linear kernel within each model. Text becomes indicators; a missing number counts
+        as the mean. "auto" uses all columns except those that only name models or topics. None
+        uses no features.
     sampling_variance : float, default=None
-        Known common sampling variance, where `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the simulated totals of ``estimate(population=...)``; `sample` takes its own.
+        Seed of the simulated totals in ``estimate(population=...)``.
 
     Attributes
     ----------
     family_ : {"binomial", "gaussian"}
     topic_variance_, interaction_variance_, shared_effect_variance_ : float
-        Prior variances of topics, of model x topic, and of models that are alike in their item
-        errors; log odds squared, or score units squared. 0 where the model has no such effect.
+        Prior variances of the topic effects, of the model x topic interactions, and of the
+        interactions of models with correlated item errors. The units are squared log odds or
+        squared score units. A variance is 0 if the model has no such effect.
     kernel_variances_ : ndarray of shape (n_kernels,)
-        Of the kernels: smooth, linear, linear within models.
+        Prior variances of the kernels: smooth, linear, linear within models.
     model_effects_ : Series of length n_models
-        Log odds, or score, of each model in a topic of average difficulty.
+        Log odds, or score, of each model on a topic of average difficulty.
     outlier_probability_ : ndarray of shape (n_groups,)
-        Probability that a group is an outlier: that its interaction has a standard deviation
-        of 2.5 log odds (or of 2.5 standard deviations of the scores).
+        Probability that each group is an outlier. The interaction of an outlier has a standard
+        deviation of 2.5 log odds, or of 2.5 standard deviations of the scores.
     topic_outlier_probability_ : Series of length n_topics
-        Probability that a topic's effect has more than 3 times the standard deviation of
-        typical ones.
+        Probability that a topic effect has more than 3 times the typical standard deviation.
     outlier_share_ : float
         Estimated share of outlying groups.
     interval_inflation_ : float
-        Factor of all standard deviations, 1 to 2: root of Stein's estimate of the squared error
-        over the posterior variance.
+        Factor from 1 to 2 that widens all intervals: ``sqrt(squared error / posterior variance)``.
     direct_weight_ : float
-        Weight of the direct estimates to which all estimates were moved; 0 unless they seem
-        to be better.
+        Weight of the direct estimates; 0 unless the direct estimates seem to be better.
     squared_error_ : ndarray of shape (n_groups,)
-        Unbiased estimates of the squared errors, from Stein's identity. Single ones are noise;
-        their mean is the risk.
+        Unbiased estimates of the squared errors (Stein's identity). Single values are very
+        noisy; their mean estimates the mean squared error.
     n_iter_ : int
-        Rounds of the loop.
+        Number of iterations.
     models_, topics_ : Index
-        Levels that were fitted.
     z_, sigma2_, n_, labels_
         The fitted groups.
 
     Raises
     ------
     ValueError
-        If `sigma2` is missing where scores are not counts, a named column is missing, a model
+        If `sigma2` is missing and scores are not counts, a named column is missing, a model
         occurs more than once in a topic, `groups` contradict the topic column, or the item
         correlation lacks a model.
 
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If the loop did not converge.
+        If the iteration did not converge.
     UserWarning
-        If the estimates were moved toward the direct ones, or the topics are not known.
+        If the estimates were moved toward the direct estimates, or the topics are unknown.
 
     Notes
     -----
-    ``k ~ Binomial(n, p)``, ``logit p = mu_model + a_topic + e + phi(x)'b``, or ``z ~ N(., sigma2)``
-    with the same effects. Interactions `e` have the variance ``omega^2``, or ``2.5^2`` where a
-    group is an outlier; topics `a` have a t distribution with 4 degrees of freedom. Models whose
-    errors on shared items (``sampling.item_correlation``) correlate are alike in topics, too.
-    The likelihood enters by expectation propagation, variances are penalized maximum likelihood
-    estimates that cannot be 0 [1]_. `skbench.stats.mixed.fit_mixed` has the formulas and
-    :doc:`/user_guide/mixed_model` the figures.
+    **Model.** ``k ~ Binomial(n, p)`` with ``logit p = mu_model + a_topic + e + phi(x)'b``, or
+    ``z ~ N(., sigma2)`` with the same effects. The interaction `e` has variance ``omega^2``, or
+    ``2.5^2`` if the group is an outlier. The topic effects `a` have a t distribution with 4 degrees
+    of freedom. If the errors of two models on shared items are correlated
+    (``sampling.item_correlation``), their interactions are correlated, too. Expectation
+    propagation handles the likelihood. The variances are penalized maximum likelihood estimates
+    and never 0 [1]_. `skbench.stats.mixed.fit_mixed` has the formulas and
+    :doc:`/user_guide/mixed_model` the measured accuracy.
 
-    The interval is equal-tailed on the scale of the model and widened by `interval_inflation_`;
-    it starts at 0 where no answer is right, and ends at 1 where all are [2]_. It covers ON
-    AVERAGE over the groups, not each of them.
+    **Intervals.** An interval is equal-tailed on the scale of the model and widened by
+    `interval_inflation_`. It starts at 0 if no answer is correct and ends at 1 if all are [2]_.
+    Intervals cover ON AVERAGE over the groups, not in each group.
 
-    Where sampling variances were estimated from fewer than 20 scores, effects are normal and no
-    group is an outlier: the variance of a group far off may just be underestimated.
+    If sampling variances come from fewer than 20 scores, all effects are normal and no group is
+    an outlier, because the variance of a distant group may be underestimated.
 
-    Where the estimated squared error is clearly above that of the direct estimates, the estimates
-    move toward the direct ones, with a warning; `direct_weight_` and the method's name say how
-    far. Intervals stay those of the model: they allow for outlying groups, and cover more often
-    than direct ones there. With 3 topics or fewer estimates and intervals are the direct ones,
-    unless the model's intervals are 3% shorter.
+    **Fallback.** If the estimated squared error is clearly larger than that of the direct
+    estimates, the estimates move toward these, with a warning. `direct_weight_` reports how far.
+    The intervals stay those of the model, because they allow for outliers and then cover more
+    often than direct intervals. With 3 topics or fewer, estimates and intervals are the direct
+    ones unless the model's intervals are 3% shorter.
 
-    ``fit_predict(X, y)`` is not ``fit(X, y).predict(X)``: the second treats the rows as new
-    groups without a direct estimate. A new group gets the mean of its model and topic, as far as
-    these were fitted; its own `z` updates it alone.
+    **New groups.** ``fit_predict(X, y)`` differs from ``fit(X, y).predict(X)``, because `predict`
+    treats the rows as new groups without items. A new group gets the mean for its model and its
+    topic if they were fitted. Its own `z` updates only this group.
 
-    When not to use it: where each single group must be covered whatever the others are like
-    (`DirectEstimator`, or ``EmpiricalBayes(interval="fab")``); where groups are made by more
-    than models and topics.
+    **When not to use it.** If each single group must be covered whatever the other groups are
+    like, use `DirectEstimator` or ``EmpiricalBayes(interval="fab")``. If more factors than model
+    and topic define the groups, the model cannot separate their effects.
 
     References
     ----------
@@ -152,7 +153,7 @@ class MixedModel(GroupEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from skbench import make_items, summarize_items
+    >>> from skbench import MixedModel, make_items, summarize_items
     >>> data = make_items(n_models=5, n_topics=20, n_items=10, random_state=0)
     >>> g = summarize_items(data.items, ["model", "topic"], features=data.features)
     >>> estimate = MixedModel().fit(**g.fit_args).estimate()
@@ -164,7 +165,7 @@ class MixedModel(GroupEstimator):
     _guarantee = "average over groups"
     _reads_correlation = True
     _ignores_numbers = True
-    _reads_groups = False  # but the columns that it names
+    _reads_groups = False  # it reads the columns `model` and `topic` instead
 
     def __init__(
         self,
@@ -189,17 +190,17 @@ class MixedModel(GroupEstimator):
         self._counts = self.family_ == "binomial"
         self._seed = int(as_generator(self.random_state).integers(2**31))
         if self._counts:
-            _require_counts(self.z_, self.n_)
+            require_counts(self.z_, self.n_)
             self.sigma2_ = binomial.sampling_variance(np.round(self.z_ * self.n_), self.n_)
-        # Scores are fitted less their mean, in units of their spread, or their noise if it is less.
-        spread = max(np.std(self.z_), np.sqrt(np.mean(self.sigma2_)))
-        self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), spread or 1.0)
+        # Scores are centered and scaled by their standard deviation, at least by their noise.
+        scale = max(np.std(self.z_), np.sqrt(np.mean(self.sigma2_)))
+        self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), scale or 1.0)
         self._design = design = MixedDesign(self, X, groups)
         data = design.sorted(self.z_, self.sigma2_, self.n_)
         likelihood = self._likelihood(*data, design.effects.own_share)
-        # With few scores, a group far off may just have an underestimated variance.
+        # With few scores, a distant group may just have an underestimated variance.
         heavy_tails = self._binary or self.n_ is None or np.median(self.n_) >= _FEWEST_SCORES
-        options = {"heavy_tails": bool(heavy_tails), "tell": counter("mixed model")}
+        options = {"heavy_tails": bool(heavy_tails), "callback": counter("mixed model")}
         self._found = mixed.fit_mixed(likelihood, design.effects, **options)
         parts = mixed.group_posterior(self._found, likelihood)
         self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))
@@ -213,27 +214,25 @@ class MixedModel(GroupEstimator):
         self._fall_back(X, groups)
 
     def _own_variance(self, sigma2, z, n, labels):
-        """Counts may come without: their variances follow from them."""
+        """Sampling variances; counts need none, because the binomial distribution gives them."""
         missing = sigma2 is None and self.sampling_variance is None
         if missing and self.family != "gaussian" and are_counts(z, n):
             return binomial.sampling_variance(np.round(z * n), n)
         return super()._own_variance(sigma2, z, n, labels)
 
     def _likelihood(self, z, sigma2, n, own_share):
-        """Of these groups, on the scale of the model."""
+        """Likelihood of these groups, on the scale of the model."""
         if self._counts:
             return mixed.Counts(np.round(z * n), np.asarray(n, dtype=float), own_share)
         center, scale = self._units
         return mixed.Scores((z - center) / scale, sigma2 / scale**2, own_share)
 
     def _learn(self, design):
-        """Keep what users read, in the caller's order and units."""
+        """Store the public attributes in the caller's order and units."""
         found, (center, scale) = self._found, self._units
         variances = scale**2 * found.solution.variances
-        self.topic_variance_, self.interaction_variance_, self.shared_effect_variance_ = variances[
-            :3
-        ]
-        self.kernel_variances_ = variances[4:]
+        self.topic_variance_, self.interaction_variance_ = variances[:2]
+        self.shared_effect_variance_, self.kernel_variances_ = variances[2], variances[4:]
         self.models_, self.topics_ = design.models.names, design.topics.names
         effects = center + scale * found.solution.model_effects
         self.model_effects_ = pd.Series(effects, index=self.models_)
@@ -243,55 +242,60 @@ class MixedModel(GroupEstimator):
         self.n_iter_ = found.n_iter
         if not found.converged:
             warn(
-                f"The mixed model did not converge in {found.n_iter} rounds: the results are those "
-                "of the last, which still moved. Look at groups with very many items.",
+                f"MixedModel did not converge in {found.n_iter} iterations and returns the last "
+                "one. Check groups with very many items.",
                 ConvergenceWarning,
             )
 
-    def _moments(self, law):
-        """Means and variances of the score."""
+    def _moments(self, posterior):
+        """Means and variances of the scores with this distribution."""
         if self._counts:
-            return law.accuracy()
-        return self._on_score_scale(law.center()), self._units[1] ** 2 * law.latent_variance()
+            return posterior.accuracy()
+        variance = self._units[1] ** 2 * posterior.latent_variance()
+        return self._on_score_scale(posterior.center()), variance
 
     def _on_score_scale(self, latent):
         return expit(latent) if self._counts else self._units[0] + self._units[1] * latent
 
     def _fall_back(self, X, groups):
-        """Move toward the direct estimates where they seem to be better."""
+        """Move toward the direct estimates if they seem to be better."""
         noise, few = self._unbiased_noise(), len(self.topics_) <= _FEW_TOPICS
         weight = stein.weight_of_direct(self._mean, self._variance, self.z_, noise)
-        reason, self._direct = "their estimated squared error is smaller", None
+        reason, self._direct = "the direct estimates have a smaller estimated squared error", None
         if few:
             moderated = replace(self.sampling_, variance_noise=None)
             data = self.z_, self.sigma2_, self.n_, groups, moderated
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
                 direct = DirectEstimator().fit(X, *data)
-            bounds = self._fitted_bounds(_ANY_LEVEL), direct._fitted_bounds(_ANY_LEVEL)
+            bounds = (each._fitted_bounds(_COMPARED_LEVEL) for each in (self, direct))
             own, other = (np.sum(bound.high - bound.low) for bound in bounds)
-            if own > _LARGEST * other:
-                self._direct, weight, reason = direct, 1.0, "there are too few topics"
+            if own > _LARGEST_WIDTH * other:
+                reason = f"{len(self.topics_)} topics are too few to borrow strength from"
+                self._direct, weight = direct, 1.0
         self.direct_weight_ = weight
         self._method = f"mixed model, {weight:.0%} direct" if weight > 0 else "mixed model"
         value, variance = self._toward(self._mean, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
-            warn(f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.")
+            warn(
+                f"The estimates were moved {weight:.0%} of the way to the direct estimates, "
+                f"because {reason}."
+            )
 
     def _toward(self, own, direct):
         return (1 - self.direct_weight_) * own + self.direct_weight_ * direct
 
-    def _bounds_of(self, law, z, confidence_level):
-        """Equal-tailed intervals, widened; to the end of the scale where all answers are alike."""
-        center, tail = law.center(), (1 - confidence_level) / 2
+    def _bounds_of(self, posterior, z, confidence_level):
+        """Widened equal-tailed intervals, which reach 0 or 1 if all answers are alike."""
+        center, tail = posterior.center(), (1 - confidence_level) / 2
+        ends = (posterior.quantile(p) for p in (tail, 1 - tail))
         low, high = (
-            self._on_score_scale(center + self.interval_inflation_ * (law.quantile(p) - center))
-            for p in (tail, 1 - tail)
+            self._on_score_scale(center + self.interval_inflation_ * (end - center)) for end in ends
         )
         if self._counts and z is not None:
             low, high = np.where(z == 0, 0.0, low), np.where(z == 1, 1.0, high)
-        return Bounds(low, high, self.interval_inflation_ * np.sqrt(self._moments(law)[1]))
+        return Bounds(low, high, self.interval_inflation_ * np.sqrt(self._moments(posterior)[1]))
 
     def _fitted_value(self):
         return self._toward(self._mean, self.z_)
@@ -301,48 +305,51 @@ class MixedModel(GroupEstimator):
             return self._direct._fitted_bounds(confidence_level)
         return self._bounds_of(self._posterior, self.z_, confidence_level)
 
-    def _law_of_new(self, X, z, sigma2, n):
-        """Laws of new groups, each updated by its own direct estimate."""
+    def _posterior_of_new(self, X, z, sigma2, n):
+        """Distributions of new groups, each updated by its own direct estimate."""
         prior = mixed.new_groups(self._found, *self._design.of_new(X))
         if z is None:
             return prior
         if self._counts:
-            _require_counts(z, n)
+            require_counts(z, n)
         return mixed.updated(prior, self._likelihood(z, sigma2, n, np.ones(len(z))))
 
     def _value(self, X, z, sigma2, n):
-        value = self._moments(self._law_of_new(X, z, sigma2, n))[0]
+        value = self._moments(self._posterior_of_new(X, z, sigma2, n))[0]
         return value if z is None else self._toward(value, z)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         if z is not None and self._direct is not None:
             return self._direct._new_bounds(X, z, sigma2, n, confidence_level)
-        return self._bounds_of(self._law_of_new(X, z, sigma2, n), z, confidence_level)
+        return self._bounds_of(self._posterior_of_new(X, z, sigma2, n), z, confidence_level)
 
     def sample(self, n_draws: Count = 1000, random_state: RandomState = None) -> Draws:
         """Draw the performance of all fitted groups jointly from the posterior.
+
+        Use the draws for questions about several groups at once, such as the mean over topics or
+        the worst topic.
 
         Parameters
         ----------
         n_draws : int, default=1000
             Number of draws.
         random_state : int, RandomState, Generator or None, default=None
-            Seed; None gives other draws each time.
+            Seed. None gives different draws each time.
 
         Returns
         -------
         Draws
-            Of shape (n_draws, n_groups), in score units. Each group's draws follow the law of its
-            interval, but for the end at 0 or 1 where all answers are alike; errors of groups with
-            the same model, topic or features go together. Where estimates move toward the direct
-            ones, draws move with them.
+            Draws of shape (n_draws, n_groups), in score units. Groups with the same model, topic or
+            features have correlated draws. The draws of a group follow the distribution behind its
+            interval, except for the interval's end at 0 or 1 if all answers are alike. If
+            estimates were moved toward the direct ones, the draws move with them.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            Before `fit`.
+            If the model is not fitted.
         ValueError
-            If `n_draws` is no whole number of at least 1.
+            If `n_draws` is not a whole number of at least 1.
 
         Examples
         --------
@@ -360,28 +367,28 @@ class MixedModel(GroupEstimator):
         return Draws(values, self.labels_, "posterior")
 
     def _sampled(self, n_draws, rng):
-        """Parts of the draws, of shape (n_some, n_groups)."""
-        law, center = self._posterior, self._posterior.center()
+        """Yield parts of the draws, of shape (n_some, n_groups)."""
+        posterior, center = self._posterior, self._posterior.center()
         for x, part in mixed.joint_draws(self._found, n_draws, rng):
             x, part = self._design.unsorted(x), self._design.unsorted(part)
-            latent = center + self.interval_inflation_ * (law.from_normal(x, part) - center)
+            latent = center + self.interval_inflation_ * (posterior.from_normal(x, part) - center)
             own = self._on_score_scale(latent) + self._toward(self._mean, self.z_) - self._mean
             yield self._cut(own if self._direct is None else self._direct_draws(x))
 
     def _direct_draws(self, x):
-        """Draws by what direct estimates say alone, from standard normal ones."""
+        """Draws from the direct estimates only, given standard normal draws."""
         if not self._counts:
             return self.z_ + np.sqrt(self.sigma2_) * x
         k = self.z_ * self.n_
         return beta.ppf(ndtr(x), k + 0.5, self.n_ - k + 0.5)  # Jeffreys' prior
 
     def _of_population(self, found, sizes):
-        """Answers seen, and simulated answers to all other items."""
+        """Observed answers plus simulated answers to all other items."""
         if not self._binary:
             return super()._of_population(found, sizes)
         rng, tail = np.random.default_rng(self._seed), (1 - found.confidence_level) / 2
         unseen, k = np.round(sizes - self.n_).astype(int), np.round(self.z_ * self.n_)
-        # In the order of the groups' names: the same numbers whatever the order of the rows.
+        # In the order of the groups' names, so that the order of the rows does not matter.
         left, draws = self._design.in_order(unseen), []
         for p in self._sampled(_TOTALS, rng):
             more = rng.binomial(left, self._design.in_order(p))
@@ -391,11 +398,3 @@ class MixedModel(GroupEstimator):
         low, high = np.where(self.z_ == 0, 0.0, low), np.where(self.z_ == 1, 1.0, high)
         ends = {"low": np.minimum(low, value), "high": np.maximum(high, value)}
         return of_population(found, value=value, **ends, standard_error=totals.std(axis=0))
-
-
-def _require_counts(z, n):
-    if not are_counts(z, n):
-        raise ValueError(
-            "Right and wrong answers need sizes n, direct estimates between 0 and 1, and whole "
-            'numbers of right answers n times z. For other scores take family="gaussian".'
-        )

@@ -1,4 +1,4 @@
-"""A Pipeline that forwards intervals and estimates of its last step."""
+"""A Pipeline that forwards the intervals and estimates of its last step."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from skbench._documented import Documented
 from skbench._population import check_population
 from skbench._types import Level, Table, checked
 from skbench.containers import Estimate, Sampling
-from skbench.groups._assumptions import warn_of_unsaid_topics
+from skbench.groups._assumptions import warn_of_missing_groups
 
 
 @checked
 class IntervalPipeline(Documented, Pipeline):
-    """A scikit-learn Pipeline whose last step estimates groups with intervals.
+    """Pipeline whose last step estimates groups with intervals.
 
-    `sklearn.pipeline.Pipeline` forwards ``fit_predict`` and ``predict`` but drops
-    ``predict_interval`` and ``estimate``; this one forwards those too, takes
-    ``sigma2``, ``n``, ``groups`` and ``sampling`` by their own names, and keeps the labels of
-    the groups although transformers may lose them.
+    `sklearn.pipeline.Pipeline` forwards ``fit_predict`` and ``predict``, but not
+    ``predict_interval`` or ``estimate``. `IntervalPipeline` forwards all four, accepts ``sigma2``,
+    ``n``, ``groups`` and ``sampling`` by name, and keeps the labels of the groups even if
+    transformers lose them.
 
     Parameters
     ----------
     steps : list of (name, estimator)
-        Transformers, and an estimator of group performance last.
+        Transformers, followed by an estimator of groups.
     transform_input : list of str, default=None
         As in `sklearn.pipeline.Pipeline`.
     memory : str or joblib.Memory, default=None
@@ -49,21 +49,20 @@ class IntervalPipeline(Documented, Pipeline):
     Raises
     ------
     ValueError
-        As the last step does.
+        As in the last step, or if transformers remove a column that the last step needs.
 
     Notes
     -----
-    Every transformer here sees all groups, held-out ones too. What is learned
-    from the direct estimates (target encoding, feature selection) belongs inside:
-    ``EmpiricalBayes(regressor=make_pipeline(TargetEncoder(), Ridge()))``.
-
-    When not to use it: with transformers that use `y`, see above.
+    **When not to use it.** Do not use transformers that learn from `y` (target encoding, feature
+    selection): in a pipeline they are fitted to all groups, including held-out groups. Put them
+    into the regressor instead: ``EmpiricalBayes(regressor=make_pipeline(TargetEncoder(),
+    Ridge()))``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from skbench import FayHerriot
+    >>> from skbench import FayHerriot, IntervalPipeline
     >>> X = np.arange(6.0)[:, None]
     >>> pipe = IntervalPipeline([("scale", StandardScaler()), ("fh", FayHerriot())])
     >>> pipe.fit(X, [0.1, 0.25, 0.3, 0.5, 0.45, 0.7], sigma2=0.001).predict_interval(X).shape
@@ -87,7 +86,7 @@ class IntervalPipeline(Documented, Pipeline):
         Parameters
         ----------
         X, y, sigma2, n, groups, sampling
-            As in every estimator's ``fit``.
+            As in ``fit`` of the last step.
         **params
             Further arguments of `sklearn.pipeline.Pipeline.fit`.
 
@@ -102,7 +101,7 @@ class IntervalPipeline(Documented, Pipeline):
         finally:
             self._refuse_lost_columns(as_pandas(X))
         if groups is None and sampling is None and self[-1]._reads_groups:
-            warn_of_unsaid_topics(as_pandas(X), self._seen_by_last_step())
+            warn_of_missing_groups(as_pandas(X), self._seen_by_last_step())
         self.labels_ = check_labels(as_pandas(X))
         return self
 
@@ -116,7 +115,7 @@ class IntervalPipeline(Documented, Pipeline):
         sampling: Sampling | None = None,
         **params: Any,
     ) -> np.ndarray:
-        """Fit, and estimate the fitted groups; see the last step's ``fit_predict``."""
+        """Fit, and return the estimates of the fitted groups, as in the last step."""
         return self.fit(X, y, sigma2, n, groups, sampling, **params).estimate().value
 
     def predict(
@@ -127,7 +126,7 @@ class IntervalPipeline(Documented, Pipeline):
         n: ArrayLike | None = None,
         **params: Any,
     ) -> np.ndarray:
-        """Estimate new groups; see the last step's ``predict``."""
+        """Estimate new groups, as in the last step."""
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
         return super().predict(X, **params, **_given(z=z, sigma2=sigma2, n=n))
 
@@ -139,13 +138,13 @@ class IntervalPipeline(Documented, Pipeline):
         n: ArrayLike | None = None,
         confidence_level: Level = 0.95,
     ) -> np.ndarray:
-        """Intervals for new groups; see the last step's ``predict_interval``."""
+        """Return intervals for new groups, as in the last step."""
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
     def estimate(
         self, confidence_level: Level = 0.95, population: ArrayLike | None = None
     ) -> Estimate:
-        """Estimate of the fitted groups, under their own labels; see the last step's `estimate`."""
+        """Return estimates of the fitted groups, with their original labels."""
         check_is_fitted(self)
         last = self.steps[-1][1]
         if population is not None and last.n_ is not None:
@@ -159,28 +158,28 @@ class IntervalPipeline(Documented, Pipeline):
         sigma2: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Coefficient of determination, cleared of noise; see the last step's ``score``."""
+        """Return the coefficient of determination, corrected for noise, as in the last step."""
         check_same_index(X=X, y=y, sigma2=sigma2, sample_weight=sample_weight)
         if get_config()["enable_metadata_routing"]:
             return super().score(X, y, sample_weight, **_given(sigma2=sigma2))
         return self.steps[-1][1].score(self._transformed(X), y, sigma2, sample_weight)
 
     def _refuse_lost_columns(self, X):
-        """Raise a ValueError if transformers took away a column that the last step names."""
+        """Raise a ValueError if transformers removed a column that the last step needs."""
         last, seen = self.steps[-1][1], self._seen_by_last_step()
         for role in ("model", "topic"):
             name = getattr(last, role, None)
             named = isinstance(X, pd.DataFrame) and name in X.columns
             if named and name not in seen and hasattr(last, "n_features_in_"):
                 raise ValueError(
-                    f"{type(last).__name__} reads the column {name!r}, but the transformers before "
-                    "it drop it, encode it, or drop the names of columns. Transform the other "
-                    'columns only: ColumnTransformer(..., remainder="passthrough").set_output('
+                    f"{type(last).__name__} needs column {name!r}, but earlier steps remove it, "
+                    "encode it, or remove the column names. Transform only the other columns: "
+                    'ColumnTransformer(..., remainder="passthrough").set_output('
                     'transform="pandas").'
                 )
 
     def _seen_by_last_step(self):
-        """Names of the columns that the last step was fitted on, with and without prefixes."""
+        """Names of the fitted columns of the last step, with and without prefixes."""
         names = getattr(self.steps[-1][1], "feature_names_in_", [])
         parts = [str(name).split("__") for name in names]
         return {"__".join(words[i:]) for words in parts for i in range(len(words))}

@@ -31,7 +31,7 @@ from skbench.groups.crossfit import CrossFitKFold
 from skbench.groups.synthetic import SyntheticRegression
 from skbench.stats.intervals.means import normal_interval
 
-_SMALLEST = 1e-3  # penalty tried, of the one that leaves nothing but the mean
+_SMALLEST = 1e-3  # smallest penalty tried, relative to the one that leaves only the mean
 
 
 @checked
@@ -41,68 +41,74 @@ class StructuredRegression(SyntheticRegression):
     Parameters
     ----------
     alphas : int or array-like, default=100
-        Penalties to try, or how many: shares of the penalty that leaves nothing but the
-        mean of all groups.
+        Penalties to try, or their number. They are relative to the smallest penalty that leaves
+        only the overall mean.
     cv : int, default=None
-        How the penalty is chosen: None by the least unbiased estimate of risk, an int by
-        cross-validation in so many folds of groups.
+        Choice of the penalty. None minimizes an unbiased estimate of the risk. An int minimizes
+        the cross-validation error over that many folds of groups.
     sampling_variance : float, default=None
-        Known common sampling variance, where `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds.
     n_jobs : int, default=None
-        Folds of the residual variance fitted at the same time (joblib).
+        Number of folds fitted in parallel (joblib) to estimate the residual variance.
 
     Attributes
     ----------
     regressor_ : Pipeline
-        Fitted on all groups, without their own intercepts. Its last step has `coef_`.
+        Regression fitted to all groups, without their own intercepts. Its last step has `coef_`.
     prior_mean_ : ndarray of shape (n_groups,)
-        What it predicts for the fitted groups.
+        Predictions of `regressor_` for the fitted groups.
     intercepts_ : ndarray of shape (n_groups,)
-        Intercepts of the groups, many of them 0. The estimate is the sum of both.
+        Intercepts of the groups; many are 0. The estimate is ``prior_mean_ + intercepts_``.
     penalty_ : float
-        The penalty chosen: a group's intercept is ``z - prior_mean``, shrunk toward 0 by
+        Chosen penalty. A group's intercept is ``z - prior_mean_``, shrunk toward 0 by
         ``penalty_ * sigma2``.
     risk_ : float
         Unbiased estimate of the mean squared error at that penalty; nan with `cv`.
     prior_variance_ : float
-        Variance of the true performances around the regression, from groups it did not see.
+        Variance of the true performances around the regression, from held-out groups.
     z_, sigma2_, n_, labels_
         The fitted groups.
 
     Raises
     ------
     ValueError
-        If a half of the split has fewer than two groups, as with fewer than four in all.
+        If one half of a split has fewer than two groups; four groups are the minimum.
 
     Warns
     -----
     UserWarning
         If a group has ``sigma2 = 0``.
 
+    See Also
+    --------
+    EmpiricalBayes : Smaller errors on the benchmarks of [1]_.
+
     Notes
     -----
-    Equation (3) of [1]_, after [2]_: least squares with weights ``1 / sigma2`` and a lasso
-    penalty on the intercepts of groups and of the levels of text columns (models, topics), and
-    on the coefficients of features, which are standardized; the papers leave that open. The
-    lambda of (3) is ``2 * penalty_``, for (3) has whole squares. Without penalty the estimates
-    are `z` (test_no_penalty_leaves_the_direct_estimates).
+    The method is equation (3) of [1]_, after [2]_: least squares with weights ``1 / sigma2`` and a
+    lasso penalty. The penalty applies to the intercepts of groups, the intercepts of text levels
+    (models, topics), and the coefficients of features. Features are standardized; the papers do not
+    specify their scale. The lambda of (3) is ``2 * penalty_``, because (3) has no factor 1/2 before
+    the squares. Without a penalty, the estimates are `z`
+    (test_no_penalty_leaves_the_direct_estimates).
 
-    The papers choose the penalty by cross-validation and do not say over what. Held-out
-    groups have no intercept, so they cannot judge its penalty. The default is the least
-    unbiased estimate of risk, Stein's, with the degrees of freedom of the lasso [3]_. Its mean
-    squared error relative to the direct estimates: MMLU-Pro .58, .68, .93 at 10, 20, 50 items
-    per subject; BIG-Bench-Hard .90, 1.02, 1.00 (standard errors .01 to .08). Errors that models
-    share by sharing items are taken as independent.
+    The papers choose the penalty by cross-validation, but do not specify the folds. Held-out groups
+    have no intercept, so they cannot judge its penalty. The default therefore minimizes Stein's
+    unbiased estimate of the risk, with the degrees of freedom of the lasso [3]_. Its mean squared
+    error relative to the direct estimates is .58, .68 and .93 on MMLU-Pro at 10, 20 and 50 items
+    per subject, and .90, 1.02 and 1.00 on BIG-Bench-Hard (standard errors .01 to .08). The risk
+    estimate treats errors as independent, even if models share items.
 
-    A group's standard error is ``sqrt(min(prior_variance_, sigma2))``; its interval takes the
-    mean of the plausible prior variances, as `SyntheticRegression` does. 95% intervals covered
-    .94 to .99 on these data at 1.0 to 1.1 times Wilson's width. For new groups given `z` and
-    `sigma2`, `predict` adds an intercept too. The interval's guarantee is "model".
+    The standard error of a group is ``sqrt(min(prior_variance_, sigma2))``. Its interval uses the
+    mean of the plausible prior variances, as in `SyntheticRegression`. On these data, 95% intervals
+    covered .94 to .99 of the groups at 1.0 to 1.1 times the width of Wilson intervals. For new
+    groups with `z` and `sigma2`, `predict` adds an intercept, too. The guarantee is "model".
 
-    When not to use it: to cover groups one by one; the interval takes performances to scatter
-    normally around the regression.
+    **When not to use it.** Do not use it to make statements about single groups, because the
+    interval assumes normal deviations from the regression. With few topics and shared items, the
+    risk estimate misses the correlation of errors.
 
     References
     ----------
@@ -116,6 +122,7 @@ class StructuredRegression(SyntheticRegression):
     Examples
     --------
     >>> import numpy as np
+    >>> from skbench import StructuredRegression
     >>> X = np.linspace(0, 1, 12)[:, None]
     >>> z = 0.2 + 0.5 * X[:, 0]
     >>> z[3] = 0.9
@@ -143,7 +150,7 @@ class StructuredRegression(SyntheticRegression):
 
     @classmethod
     def as_published(cls, random_state: RandomState = 0) -> Self:
-        """Group intercepts, and the penalty by cross-validation.
+        """Return the settings of Fogliato et al. (2024), A.1, after Herlihy et al. (2024).
 
         Parameters
         ----------
@@ -153,27 +160,29 @@ class StructuredRegression(SyntheticRegression):
         Returns
         -------
         StructuredRegression
-            As in Fogliato et al. (2024), A.1, after Herlihy et al. (2024). Give it the plug-in
+            An intercept per group, and the penalty by cross-validation. Combine it with the plug-in
             variances of ``summarize_items(..., variance="plug-in")``.
 
         Notes
         -----
-        The papers leave open the folds (here 5 folds of groups, or of topics where `groups` is
-        given) and the penalties tried (here 100). When not to use it: for anything but
-        reproducing the papers; folds of groups chose far too large penalties on some data.
+        The papers do not report the folds (here 5 folds of groups, or of topics if `groups` is
+        given) or the penalties (here 100).
+
+        **When not to use it.** Use it only to reproduce the papers. Folds of groups chose far too
+        large penalties on some data.
         """
         return cls(cv=5, random_state=random_state)
 
     _weighted = True
-    _watches_risk = False  # the penalty is the one of least risk
+    _watches_risk = False  # the penalty already minimizes the estimated risk
 
     def _fit(self, X, groups):
         super()._fit(X, groups)
         warn_of_noiseless(self.sigma2_)
         noisy = self.sigma2_ > 0
-        # An exact group keeps its direct estimate, as new ones do.
+        # A group with sigma2 = 0 keeps its direct estimate, as new groups do.
         threshold = noisy * self.regressor_[-1].penalty / precision_weights(self.sigma2_)
-        with np.errstate(over="ignore"):  # of the least variances there are
+        with np.errstate(over="ignore"):  # from denormal variances
             ratio = threshold[noisy] / self.sigma2_[noisy]
         self.penalty_ = float(ratio.mean()) if noisy.any() else 0.0
         self.intercepts_ = shrunk_to_zero(self.z_ - self.prior_mean_, threshold)
@@ -198,12 +207,12 @@ class StructuredRegression(SyntheticRegression):
         if sigma2 is None:
             return self._around(value, confidence_level)
         error, wide = (
-            np.sqrt(np.minimum(A, sigma2)) for A in (self.prior_variance_, self._doubted_variance)
+            np.sqrt(np.minimum(A, sigma2)) for A in (self.prior_variance_, self._plausible_variance)
         )
         return Bounds(*normal_interval(value, wide, confidence_level), error)
 
     def _unfitted_regressor(self, X, groups, seed):
-        """Columns to intercepts and standardized features, and the lasso of one penalty."""
+        """Pipeline from columns to indicators and standardized features to the lasso."""
         refuse_unreadable(X)
         warn_of_numbered_names(X)
         nominal = nominal_columns(X)
@@ -220,8 +229,7 @@ class StructuredRegression(SyntheticRegression):
             penalty, self.risk_ = least_risk(design, z, sigma2, weight, penalties)
         else:
             units = None if groups is None else groups[order]
-            # By position, as the rows are in order: a standardized feature may differ in its last
-            # digit where they come in another one.
+            # By position, because the last digit of a standardized feature depends on row order.
             folds = CrossFitKFold(self.cv, 1, seed).split(np.arange(len(z)), z, units)
             penalty, self.risk_ = least_held_out(design, z, weight, penalties, folds), np.nan
         return make_pipeline(*(step for _, step in columns.steps), GroupLasso(float(penalty)))

@@ -1,6 +1,6 @@
-"""Few human labels, many autorater scores: means that use both.
+"""Estimate the mean human label from few human labels and many verdicts of an LLM judge.
 
-Names load when first used, as those of the package do.
+Public names load at first use.
 """
 
 from skbench._lazy import attach

@@ -1,8 +1,8 @@
-"""The contract of the estimators that correct an autorater by a few human labels.
+"""Base class of the estimators that correct a judge's scores by a few human labels.
 
-A subclass has ``_fit_groups(data) -> GroupResult``: all groups in one pass, where a single
-estimate is the case of one group. It may override `_read_labels(y)`, `_autorater(table)` and
-the class attributes below. `GroupedPPI` reads its rows by the same methods.
+A subclass defines ``_fit_groups(data) -> GroupResult``. It fits all groups in one pass; a single
+estimate is the case of one group. It may override `_read_labels(y)`, `_autorater(table)` and the
+class attributes below. `GroupedPPI` reads its rows by the same methods.
 """
 
 from __future__ import annotations
@@ -24,36 +24,34 @@ from skbench.containers import Estimate
 from skbench.items.ranges import bounds_of
 from skbench.ppi._calibrated import group_cells, lines_with_mean
 from skbench.ppi._data import autorater_scores, label_column, ppi_data, score_table
-from skbench.ppi._few_labels import labels_needed, reach_of, warn_of_few_labels, warn_of_noise
+from skbench.ppi._few_labels import half_widths, labels_needed, warn_of_few_labels, warn_of_noise
 from skbench.stats import ppi
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.intervals.moments import divided
 
 
 class GroupResult(NamedTuple):
-    """What an estimator found in each group; nan where it cannot be known."""
+    """Results of one estimator, one entry per group; nan where a result is unknown."""
 
-    value: np.ndarray  # not cut to the range of the labels
+    value: np.ndarray  # not clipped to the range of the labels
     standard_error: np.ndarray
     df: np.ndarray  # inf for a normal interval or a posterior
     lambda_: np.ndarray  # (n_groups, n_autoraters)
     rectifier: np.ndarray
     n_labeled: np.ndarray
     n_unlabeled: np.ndarray
-    unlabeled_variance: np.ndarray  # what more labels would not lower
-    interval: Callable  # interval(confidence_level) -> (low, high); uncut with limits=None
+    unlabeled_variance: np.ndarray  # the part that more labels do not reduce
+    interval: Callable  # interval(confidence_level) -> (low, high); not clipped with limits=None
     calibrated: Callable  # calibrated(autorater, codes) -> scores of rows
-    classical_variance: np.ndarray | None = None  # of the labels alone; None takes `labeled_mean`
-    labels_depend_on_verdicts: np.ndarray | None = (
-        None  # where labels lower `unlabeled_variance` too
-    )
-    worst_cases: tuple | None = None  # bounds at which each end counts one label more; None: none
+    classical_variance: np.ndarray | None = None  # of the labels alone; None uses `labeled_mean`
+    labels_depend_on_verdicts: np.ndarray | None = None  # labels reduce `unlabeled_variance` too
+    worst_cases: tuple | None = None  # bounds of the pseudo-label that each end adds, if any
 
 
 def difference_result(
     data, found, interval, bounds, classical_variance, lines=None, worst_cases=None
 ):
-    """The `GroupResult` of a `DifferenceEstimate`; `lines` are cells of rows, slopes and levels."""
+    """Build a `GroupResult`; `lines` holds the calibration lines (cells, slopes, intercepts)."""
     lines = (group_cells, found.power, found.rectifier) if lines is None else lines
     return GroupResult(
         value=found.value,
@@ -73,11 +71,11 @@ def difference_result(
 
 @checked
 class PPIEstimator(Documented, BaseEstimator):
-    """Base of the prediction-powered estimators: checks, stores, labels the output."""
+    """Base of the prediction-powered estimators."""
 
     _numeric_autorater = True
     _guarantee = "each group"
-    _without_unlabeled = "The estimate is that of the labels alone."
+    _without_unlabeled = "The estimate is the mean of the labels."
     __metadata_request__fit = {"cluster": True, "sample_weight": True}
     __metadata_request__score = {"sample_weight": True}
 
@@ -89,20 +87,20 @@ class PPIEstimator(Documented, BaseEstimator):
         cluster: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Estimate the mean human label of the rows' population.
+        """Estimate the mean human label of the population that the rows come from.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, one column per autorater, of labeled and unlabeled rows.
+            Verdicts or scores of labeled and unlabeled rows, one column per judge.
         y : array-like of shape (n_rows,)
-            Human labels, nan where a row is unlabeled.
+            Human labels; nan where a row has no label.
         cluster : array-like of shape (n_rows,), default=None
-            Rows that depend on each other: several answers to one question, several labels
-            of one item. Clusters of one row each change nothing.
+            Cluster of each row. Rows of one cluster depend on each other, such as several answers
+            to one question or several labels of one item.
         sample_weight : array-like of shape (n_rows,), default=None
-            One over the probability that the row was chosen for labeling, up to a
-            common factor; may be nan on unlabeled rows. Equal weights change nothing.
+            The inverse of the probability that a row was selected for labeling, up to a common
+            factor. It may be nan in unlabeled rows.
 
         Returns
         -------
@@ -111,14 +109,14 @@ class PPIEstimator(Documented, BaseEstimator):
         Raises
         ------
         ValueError
-            If no row has a label, a label is infinite, an autorater score is missing or
-            infinite, or lengths or indexes differ.
+            If no row has a label, a label is infinite, a judge's score is missing or infinite, or
+            lengths or indexes differ.
 
         Warns
         -----
         UserWarning
-            If there are too few labels or rows for what is asked, or the autorater's scores make
-            the estimate far noisier, as on another scale than the labels'.
+            If there are too few labels or unlabeled rows, or if the judge makes the estimate much
+            less precise, for example because its scores are on another scale than the labels.
         """
         data = self._read(X, y, None, cluster, sample_weight)
         result = self._fit_groups(data)
@@ -128,63 +126,64 @@ class PPIEstimator(Documented, BaseEstimator):
         return self
 
     def predict(self, X: Table) -> np.ndarray:
-        """Calibrated score of each row: its expected human label.
+        """Predict the human label of each row from the judge's score.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, in the columns of `fit`.
+            Scores of the judges, in the columns of `fit`.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            A function of the autorater scores alone, in the units of the label. The mean
-            over the rows of `fit` is ``estimate_``; see the notes of the class.
+            Calibrated scores in the units of the label. They depend only on the judges' scores.
+            Their mean over the rows of `fit` is ``estimate_``. The notes of the class give the
+            formula.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If an autorater score is missing or infinite, columns are not those of `fit`,
-            or a row has a verdict that no row of `fit` had.
+            If a score is missing or infinite, the columns differ from those of `fit`, or a row has
+            a verdict that no row of `fit` had.
         """
         check_is_fitted(self)
         autorater = self._read_autorater(X)
         return self._result.calibrated(autorater, np.zeros(len(autorater), dtype=int))
 
     def score(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination of ``predict(X)`` on the labeled rows.
+        """Coefficient of determination (R2) of ``predict(X)`` on the labeled rows.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores.
+            Scores of the judges.
         y : array-like of shape (n_rows,)
-            Human labels; rows where it is nan are left out.
+            Human labels. Rows with nan are ignored.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 
         Returns
         -------
         float
-            R2, as that of scikit-learn's regressors; nan with one label.
+            R2 as in scikit-learn's regressors; nan with one label.
 
         Raises
         ------
         ValueError
-            If no row has a label, or as in `predict`.
+            If no row has a label, and as in `predict`.
         """
         check_same_index(X=X, y=y, sample_weight=sample_weight)
         return self._score(self.predict(X), y, sample_weight)
 
     def estimate(self, confidence_level: Level = 0.95) -> Estimate:
-        """The estimate with its interval and what the interval promises.
+        """Return the estimate with its interval and the guarantee of the interval.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Nominal level of the interval.
+            Nominal coverage of the interval.
 
         Returns
         -------
@@ -196,7 +195,7 @@ class PPIEstimator(Documented, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For a level outside (0, 1).
+            If the confidence level is outside (0, 1).
         """
         check_is_fitted(self)
         low, high = self._result.interval(confidence_level)
@@ -212,35 +211,35 @@ class PPIEstimator(Documented, BaseEstimator):
         )
 
     def labels_needed(self, width: Positive, confidence_level: Level = 0.95) -> float:
-        """How many human labels an interval of a given width needs.
+        """Return the number of human labels that an interval of a given width needs.
 
         Parameters
         ----------
         width : float
-            Full width of the interval, in the units of the score.
+            Full width of the interval, in the units of the label.
         confidence_level : float, default=0.95
-            Nominal level of the interval.
+            Nominal coverage of the interval.
 
         Returns
         -------
         float
-            Number of labels (rows, of clusters like the present ones); inf where the unlabeled
-            rows alone leave a wider interval, nan where the present standard error is not known.
+            Number of labeled rows, assuming clusters like those in the data. It is inf if the
+            unlabeled rows are too few for the width, and nan if the standard error is unknown.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For a width that is not positive, or a level outside (0, 1).
+            If the width is not positive, or the confidence level is outside (0, 1).
 
         Notes
         -----
-        The smallest n with ``2 t sqrt(v n_labeled / n + u) <= width``, where `v` and
-        `u` are the labeled and unlabeled parts of the present variance and `t` has
-        the present degrees of freedom times ``n / n_labeled``. The power and the number N of
-        unlabeled rows stay. Where `ChainRulePPI` reads verdicts of labeled rows too, `u`
-        falls as ``1 / (n + N)``.
+        The result is the smallest n with ``2 t sqrt(v n_labeled / n + u) <= width``. Here `v` and
+        `u` are the labeled and unlabeled parts of the current variance. The quantile `t` has the
+        current degrees of freedom times ``n / n_labeled``. The judge's weight and the number N of
+        unlabeled rows are held fixed. Where `ChainRulePPI` also uses the verdicts of labeled rows,
+        `u` decreases as ``1 / (n + N)``.
         """
         check_is_fitted(self)
         return labels_needed(self._result, width, confidence_level)
@@ -252,15 +251,14 @@ class PPIEstimator(Documented, BaseEstimator):
         return tags
 
     def _read(self, X, y, by, cluster, sample_weight):
-        """The checked table of rows; the columns of `X` are kept for `predict`."""
-        # Before labels are read: what reads them may return a bare array.
+        """Check the rows and remember the columns of `X` for `predict`."""
         check_same_index(X=X, y=y, by=by, cluster=cluster, sample_weight=sample_weight)
         labels = label_column(y, type(self).__name__)
         autorater = self._read_autorater(X, reset=True)
         return ppi_data(autorater, self._read_labels(labels), by, cluster, sample_weight)
 
     def _read_autorater(self, X, reset=False):
-        """Checked scores, in the columns of `fit` unless these are reset."""
+        """Check the scores against the columns of `fit`, or set these columns."""
         is_column = reset or self.n_features_in_ == 1
         table = score_table(X, self._numeric_autorater, is_column)
         named = table if hasattr(X, "columns") else np.asarray(table)
@@ -271,11 +269,11 @@ class PPIEstimator(Documented, BaseEstimator):
         return autorater_scores(table, self._numeric_autorater)
 
     def _read_labels(self, y):
-        """Labels as given; a subclass turns words into numbers here."""
+        """Return the labels; a subclass may turn names into numbers here."""
         return y
 
     def _score(self, predicted, y, sample_weight):
-        """R2 of predicted labels, on the rows that have a label and a prediction."""
+        """R2 of predicted labels in the rows that have a label and a prediction."""
         labels = label_column(y, type(self).__name__)
         data = ppi_data(predicted, self._read_labels(labels), sample_weight=sample_weight)
         y, weights = data.y, data.weights
@@ -307,8 +305,8 @@ class PPIEstimator(Documented, BaseEstimator):
 
 
 def t_interval_of(value, standard_error, df, bounds=None):
-    """The function ``interval(confidence_level)`` of a `GroupResult`, from t quantiles."""
-    # Around the estimate that is given: an interval beyond the range would have no width.
+    """Return the function ``interval(confidence_level)`` of a `GroupResult`, by t quantiles."""
+    # Centered on the clipped value, because an interval outside the range would have no width.
     return partial(_cut_t_interval, cut(value, bounds), standard_error, df, limits=bounds)
 
 
@@ -318,24 +316,24 @@ def _cut_t_interval(value, standard_error, df, confidence_level, limits=None):
 
 
 def quantile_interval_of(value, draws, bounds):
-    """The function ``interval(confidence_level)`` of draws around `value` before it is cut."""
+    """Return the function ``interval(confidence_level)`` of draws that are centered on `value`."""
     return partial(quantile_interval, draws + (cut(value, bounds) - value), limits=bounds)
 
 
 def quantile_interval(draws, confidence_level, limits=None):
-    """Equal-tailed quantiles of draws on the first axis."""
+    """Equal-tailed quantiles of draws along the first axis."""
     alpha = 1 - confidence_level
     low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
     return cut(low, limits), cut(high, limits)
 
 
 def cut(scores, bounds):
-    """Scores cut to their range, where it is known."""
+    """Clip scores to their range if it is known."""
     return scores if bounds is None else np.clip(scores, *bounds)
 
 
 def effective_sample_size(data, result):
-    """Labels that the classical mean needs for the same standard error, nan where it is 0."""
+    """Number of labels whose mean has the same standard error; nan if the error is 0."""
     classical = result.classical_variance
     if classical is None:
         bounds = smoothed_bounds(data, score_bounds(data))
@@ -344,11 +342,11 @@ def effective_sample_size(data, result):
 
 
 def difference_interval(data, found, known, bounds, worst_case=True, left=1.0):
-    """The function ``interval(confidence_level)`` of a difference estimate, and its worst cases.
+    """Return the function ``interval(confidence_level)`` of a difference estimate, and its bounds.
 
-    Labels that are bounded but not 0 and 1 count one worst case more at each end
-    (`skbench.stats.worst_case`); the variance of those is smoothed by pseudo-labels. `left` is the
-    share of the labels' variance that is left where the rows are all there are.
+    For bounded labels other than 0 and 1 each end adds one label at its bound
+    (`skbench.stats.worst_case`). For labels 0 and 1 pseudo-labels smooth the variance. `left` is
+    the finite population correction of the labels' variance.
     """
     smoothed = smoothed_bounds(data, bounds) is not None
     if bounds is None or smoothed or not worst_case:
@@ -360,18 +358,18 @@ def difference_interval(data, found, known, bounds, worst_case=True, left=1.0):
 
 
 def _worst_case_interval(value, parts, bounds, left, confidence_level, limits=None):
-    low, high = reach_of(value, *parts, bounds, confidence_level, left)
+    low, high = half_widths(value, *parts, bounds, confidence_level, left)
     return cut(value - low, limits), cut(value + high, limits)
 
 
 def smoothed_bounds(data, bounds):
-    """The bounds where labels are 0 and 1, whose variance pseudo-labels smooth; else None."""
+    """Return the bounds if labels are 0 and 1, whose variance pseudo-labels smooth, else None."""
     binary = np.isin(data.y[data.labeled], (0, 1)).all()
     return bounds if binary and bounds == (0, 1) else None
 
 
 def score_bounds(data, bounds=None):
-    """Range of the human labels: the one given, or one that labels and verdicts show, else None."""
+    """Range of the human labels: as given, or inferred from labels and verdicts, else None."""
     labels = data.y[data.labeled]
     if bounds is None:
         verdicts = data.autorater if data.autorater.dtype.kind in "fiu" else labels
@@ -381,22 +379,22 @@ def score_bounds(data, bounds=None):
     if outside.any():
         raise ValueError(
             f"{int(outside.sum())} of {labels.size} human labels are outside bounds={bounds!r}, "
-            f"such as {labels[outside][0]:g}. Correct the labels or widen the bounds."
+            f"for example {labels[outside][0]:g}. Correct the labels or widen the bounds."
         )
     return float(low), float(high)
 
 
 def equal_power(data, n_cells):
-    """Power of autoraters that is not tuned: of their mean, in every cell."""
+    """Weights that are not tuned: the judges share a total weight of 1 in every cell."""
     shape = n_cells, data.autorater.shape[1]
     return np.full(shape, 1 / max(shape[1], 1))
 
 
 def refuse_dependent_rows(data, name):
-    """Refuse clusters and weights where the method has no answer to them."""
+    """Raise an error if a method for independent rows gets clusters or weights."""
     for what, given in (("cluster", data.cluster), ("sample_weight", data.weights)):
         if given is not None:
             raise ValueError(
-                f"{name} takes independent rows chosen with equal probability; {what} cannot be "
-                "used. PPIMean takes it."
+                f"{name} does not support {what}. It needs independent rows that were selected "
+                "for labeling with equal probability. Use PPIMean."
             )

@@ -1,4 +1,4 @@
-"""One table of autorater scores and human labels: how it is read and checked."""
+"""Read and check the scores of judges and the human labels."""
 
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_array, column_or_1d
 from skbench._checks import check_named, floats, one_column, refuse_huge, refuse_unhashable
 from skbench.stats.intervals.moments import Moments, complement_moments, group_moments
 
-_SCORES = "Autorater scores (for verdicts in words use ChainRulePPI)"
-_ALIKE = 1e-12  # weights that differ by rounding are the same
+_SCORES = "Scores of the judge (for verdicts that are words use ChainRulePPI)"
+_EQUAL = 1e-12  # weights that differ only by rounding are equal
 
 
 class PPIData(NamedTuple):
-    """One checked table of rows; `y` is nan, and `weights` are not read, where unlabeled."""
+    """One checked table of rows; unlabeled rows have `y` nan and their `weights` are ignored."""
 
     autorater: np.ndarray  # (n_rows, n_autoraters), floats or objects
     y: np.ndarray
@@ -23,25 +23,25 @@ class PPIData(NamedTuple):
     codes: np.ndarray  # group of each row
     n_groups: int
     labels: pd.Index  # of the groups
-    cluster: np.ndarray | None = None  # numbered over all groups, none in two of them
+    cluster: np.ndarray | None = None  # numbered over all groups, each in one group
     weights: np.ndarray | None = None
-    moments: tuple[Moments, Moments] | None = None  # `row_moments`, where it is known
+    moments: tuple[Moments, Moments] | None = None  # `row_moments`, if already computed
 
     @property
     def human(self):
-        """What the classical mean reads: the arguments of `stats.ppi.labeled_mean`."""
+        """The arguments of `stats.ppi.labeled_mean`."""
         return self.y, self.labeled, self.codes, self.n_groups, self.cluster, self.weights
 
 
 def ppi_data(autorater, y, by=None, cluster=None, sample_weight=None):
-    """The checked table of rows, from what `autorater_scores` returned and the arguments of fit."""
+    """Check the arguments of fit; `autorater` comes from `autorater_scores`."""
     n_rows = len(autorater)
     y = _labels(y)
     labeled = ~np.isnan(y)
     if not labeled.any():
         raise ValueError(
-            f"None of the {n_rows} rows has a human label: y is nan throughout. An autorater "
-            "cannot be corrected without labels; have some rows labeled, chosen at random."
+            f"None of the {n_rows} rows has a human label in y, so the judge cannot be corrected. "
+            "Label a random sample of rows."
         )
     codes, index = np.zeros(n_rows, dtype=int), pd.RangeIndex(1)
     if by is not None:
@@ -50,14 +50,14 @@ def ppi_data(autorater, y, by=None, cluster=None, sample_weight=None):
         cluster, _ = _factorized("cluster", cluster)
         pair = cluster * np.int64(len(index)) + codes
         _, cluster, size = np.unique(pair, return_inverse=True, return_counts=True)
-        # Clusters of one row each say nothing: the same numbers as without them.
+        # Clusters of one row each are independent rows.
         cluster = cluster if (size > 1).any() else None
     weights = None if sample_weight is None else _weights(sample_weight, labeled, codes)
     return PPIData(autorater, y, labeled, codes, len(index), index, cluster, weights)
 
 
 def score_table(X, numeric=True, column=True):
-    """Scores as a frame or an array of two axes; `column` says if one axis is a column of them."""
+    """Scores as a frame or a two-dimensional array; `column` allows a one-dimensional column."""
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if isinstance(X, pd.Series):
@@ -65,7 +65,7 @@ def score_table(X, numeric=True, column=True):
     if isinstance(X, pd.DataFrame) and X.shape[0] and X.shape[1]:
         return X
     if not issparse(X):
-        # Of words and numbers together numpy would make words: inf would be 'inf'.
+        # numpy would turn numbers among words into words, such as inf into 'inf'.
         mixed = not (numeric or isinstance(X, np.ndarray))
         X = np.asarray(X, dtype=object if mixed else None)
         X = X[:, None] if column and X.ndim == 1 else X
@@ -73,13 +73,13 @@ def score_table(X, numeric=True, column=True):
 
 
 def autorater_scores(table, numeric=True):
-    """Scores of a `score_table`, none of them missing: floats if they are numbers, else objects."""
+    """Scores of a `score_table` without missing values: floats if `numeric`, else objects."""
     is_frame = isinstance(table, pd.DataFrame)
     names = table.columns if is_frame else range(table.shape[1])
     if not numeric:
         scores = np.asarray(table, dtype=object)
         for name, column in zip(names, scores.T, strict=True):
-            refuse_unhashable(f"The autorater's column {name!r}", column)
+            refuse_unhashable(f"The judge's column {name!r}", column)
             has_whole = pd.api.types.infer_dtype(column) not in ("string", "floating")
             whole = [value for value in column if isinstance(value, int)] if has_whole else []
             refuse_huge(_SCORES, np.array(whole, dtype=object))
@@ -93,14 +93,14 @@ def autorater_scores(table, numeric=True):
 
 
 def column_names(X):
-    """Names of the autoraters, where the caller's table has any."""
+    """Names of the judges, or None if the table has no names."""
     if hasattr(X, "columns"):
         return list(X.columns)
     return [X.name] if getattr(X, "name", None) is not None else None
 
 
 def row_moments(data, codes=None, n_groups=None):
-    """Moments of scores and label on labeled, of scores on unlabeled rows, in groups or cells."""
+    """Moments of scores and labels in labeled rows, and of scores in unlabeled rows."""
     if codes is None and n_groups is None and data.moments is not None:
         return data.moments
     codes = data.codes if codes is None else codes
@@ -114,7 +114,7 @@ def row_moments(data, codes=None, n_groups=None):
 
 
 def label_column(y, name):
-    """Labels as one column, of any kind."""
+    """Labels of any type as one column."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     y = y if hasattr(y, "dtype") or hasattr(y, "columns") else np.asarray(y, dtype=object)
@@ -127,7 +127,7 @@ def label_column(y, name):
 
 def _refuse_missing_scores(scores, names, numeric):
     if numeric and np.isfinite(scores).all():
-        refuse_huge("Autorater scores", scores)
+        refuse_huge("Scores of the judge", scores)
         return
     bad = pd.isna(scores)
     known = np.where(bad, 0, scores)
@@ -135,9 +135,9 @@ def _refuse_missing_scores(scores, names, numeric):
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise ValueError(
-            f"{int(bad.sum())} autorater scores are missing (NaN) or infinite, the first in row "
-            f"{row}, column {names[column]!r}. Have those rows scored, leave them out, or code an "
-            "abstention as a value of its own."
+            f"{int(bad.sum())} scores of the judge are missing (NaN) or infinite, the first in row "
+            f"{row}, column {names[column]!r}. Score or drop these rows, or encode an abstention "
+            "as a separate value."
         )
 
 
@@ -146,43 +146,43 @@ def _labels(y):
     if np.isinf(labels).any():
         row = int(np.argmax(np.isinf(labels)))
         raise ValueError(
-            f"y must be finite, or nan where a row is unlabeled, but row {row} has {labels[row]}."
+            f"y must be finite, or nan in rows without a label, but row {row} has {labels[row]}."
         )
     refuse_huge("Labels", labels)
     return labels
 
 
 def _factorized(name, column):
-    """Codes of a column's values, and the values in order."""
+    """Codes of a column's values, and the sorted values."""
     names = check_named(name, column)
     values = pd.Index(column if isinstance(column, pd.Series | pd.Index) else names)
     if not values.is_monotonic_increasing:
         codes, levels = values.factorize(sort=True)
         return codes.astype(int, copy=False), levels
-    # Sorted rows need no table of values, which costs more than the estimate itself.
+    # Factorizing sorted rows would take longer than the estimate itself.
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     sizes = np.diff(np.append(starts, len(values)))
     return np.repeat(np.arange(len(starts)), sizes), values[starts]
 
 
 def _weights(sample_weight, labeled, codes):
-    """Weights of rows; None where those of a group are alike, which is to have none."""
+    """Weights of rows; None if they are equal within each group."""
     weights = floats("sample_weight", one_column("sample_weight", sample_weight))
     refuse_huge("Weights", weights)
     bad = labeled & ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight must be finite and above zero on labeled rows, but row {row} has "
-            f"{weights[row]}. It is one over the probability of being chosen for labeling."
+            f"sample_weight must be finite and above zero in labeled rows, but row {row} has "
+            f"{weights[row]}. Pass the inverse of the probability of being selected for labeling."
         )
     own = pd.Series(weights[labeled]).groupby(codes[labeled])
-    alike = np.all(own.max() <= own.min() * (1 + _ALIKE))
-    return None if alike else weights
+    equal = np.all(own.max() <= own.min() * (1 + _EQUAL))
+    return None if equal else weights
 
 
 def is_binary(data, bounds):
-    """Whether labels are 0 and 1, of independent rows chosen with equal probability."""
+    """Whether labels are 0 and 1 and rows are independent and not weighted."""
     independent = data.cluster is None and data.weights is None
     labels = data.y[data.labeled]
     return independent and bounds == (0, 1) and bool(np.isin(labels, (0, 1)).all())

@@ -1,4 +1,4 @@
-"""Figures of one judge, and of several together, from verdicts and labels as numbers."""
+"""Figures of one judge and of several judges, from verdicts and labels as numbers."""
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,12 @@ from skbench.stats.clusters import agreement, clustered, paired
 from skbench.stats.intervals import binomial, means
 
 FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
-MOST_LABELS = 10  # beyond, scores are numbers and not labels
+MOST_LABELS = 10  # with more values, numbers are scores and not labels
 _PSEUDO_ERROR = 1.25  # in standard deviations of a judge's errors
 
 
 def positive(labels_given, labels, event):
-    """1 for the event, 0 for other labels; None where no label is the event."""
+    """1 for the event, 0 for other labels; None if there is no event."""
     if event is None:
         return labels_given if labels == [0, 1] else None
     words = any(isinstance(x, str) for x in labels)
@@ -29,16 +29,19 @@ def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, 
     y, score, verdict = y[both], score[both], verdict[both]
     codes = np.unique(codes[both], return_inverse=True)[1]
     if len(y) < FEWEST_LABELS:
-        raise ValueError(f"{name!r} judged {len(y)} of the labeled rows, which is too few.")
+        raise ValueError(
+            f"Column {name!r} has verdicts on {len(y)} labeled rows, but at least {FEWEST_LABELS} "
+            "are needed."
+        )
     row = {"n_labels": len(y), "agreement": np.mean(y == verdict)}
     words = isinstance(labels[-1], str)
     row |= beyond_chance(y, verdict, level, codes, confidence_level, rng, words)
-    truth, said = positive(y, labels, event), positive(verdict, labels, event)
+    truth, judged = positive(y, labels, event), positive(verdict, labels, event)
     for what, value in (("tpr", 1), ("tnr", 0)):
         found = (np.nan,) * 3
         if truth is not None and np.any(truth == value):
             here = truth == value
-            found = share(said[here] == value, codes[here], confidence_level)
+            found = share(judged[here] == value, codes[here], confidence_level)
         row |= named(what, *found)
     target = truth if truth is not None else None if words else y
     if target is None or not np.isfinite(score).all():
@@ -49,9 +52,10 @@ def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, 
 
 
 def beyond_chance(y, verdict, level, codes, confidence_level, rng, words=False):
-    """Kappa and alpha of two raters with their ends; of many values alpha alone.
+    """Kappa and alpha of two raters with their intervals.
 
-    That of numbers is by intervals. Positions of words have none: theirs is nominal, without ends.
+    With many values there is only alpha: the interval alpha of numbers, and the nominal alpha of
+    words, without an interval.
     """
     row, values = {}, np.unique(np.r_[y, verdict])
     if values.size > MOST_LABELS:
@@ -72,12 +76,12 @@ def beyond_chance(y, verdict, level, codes, confidence_level, rng, words=False):
 
 
 def named(what, value, low, high):
-    """A figure and the ends of its interval, by their names."""
+    """A figure and the ends of its interval by name."""
     return {what: float(value), f"{what}_low": float(low), f"{what}_high": float(high)}
 
 
 def _tables(y, verdict, values, codes):
-    """One table of human label and verdict per cluster."""
+    """One table of human labels and verdicts per cluster."""
     cells = np.zeros((codes.max() + 1, values.size, values.size))
     places = np.searchsorted(values, y), np.searchsorted(values, verdict)
     np.add.at(cells, (codes, *places), 1)
@@ -85,14 +89,14 @@ def _tables(y, verdict, values, codes):
 
 
 def _by_cluster(values, codes):
-    """Mean of values in clusters, with its CR2 variance and degrees of freedom."""
+    """Mean of clustered values with its CR2 variance and degrees of freedom."""
     sizes, group = np.bincount(codes), np.zeros(codes.max() + 1, dtype=int)
     robust = clustered.cluster_robust_variance(np.bincount(codes, values), sizes, group, 1)
     return (float(part[0]) for part in (robust.mean, robust.variance, robust.df))
 
 
 def share(hits, codes, confidence_level):
-    """A share with its Clopper-Pearson interval, at the rows that clusters are worth."""
+    """A proportion with its Clopper-Pearson interval at the effective number of rows."""
     n, share = hits.size, float(hits.mean())
     effective = float(n)
     codes = np.unique(codes, return_inverse=True)[1]
@@ -101,7 +105,7 @@ def share(hits, codes, confidence_level):
         if n_clusters < 2:
             return share, np.nan, np.nan
         _, variance, df = _by_cluster(hits, codes)
-        # Without any spread clusters may be all alike inside: count them, not rows.
+        # Without variance the rows of a cluster may be identical, so count clusters.
         worth = share * (1 - share) / variance if variance > 0 else float(n_clusters)
         tail = (1 + confidence_level) / 2
         effective = min(n, worth) * (ndtri(tail) / student_t.ppf(tail, df)) ** 2
@@ -110,7 +114,7 @@ def share(hits, codes, confidence_level):
 
 
 def bias(score, y, codes, confidence_level):
-    """Mean of score minus label with its interval."""
+    """Mean of score minus label, with its interval."""
     difference = score - y
     if codes.max() + 1 == y.size and np.isin(np.r_[score, y], (0, 1)).all():
         only = np.sum(difference > 0), np.sum(difference < 0)
@@ -121,7 +125,7 @@ def bias(score, y, codes, confidence_level):
 
 
 def p_value(score, y, codes):
-    """That two means of the same rows are equal: McNemar's exact test, or t by clusters."""
+    """P-value of equal means in the same rows: McNemar's exact test, or a t test by clusters."""
     difference = score - y
     if codes.max() + 1 == y.size and np.isin(np.r_[score, y], (0, 1)).all():
         return float(paired.mcnemar_exact(np.sum(difference > 0), np.sum(difference < 0)))
@@ -132,7 +136,7 @@ def p_value(score, y, codes):
 
 
 def _calibration(score, y, codes, confidence_level, rng):
-    """Slope of the labels on the scores."""
+    """Slope of the labels on the scores, with its interval."""
     if np.isin(np.r_[score, y], (0, 1)).all():
         tables = _tables(y, score, np.array([0.0, 1.0]), codes)
         ends = agreement.table_interval(tables, _table_slope, confidence_level, rng)
@@ -142,19 +146,19 @@ def _calibration(score, y, codes, confidence_level, rng):
 
 def _table_slope(tables):
     shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
-    said, true = shares[..., :, 1].sum(axis=-1), shares[..., 1, :].sum(axis=-1)
-    spread = said * (1 - said)
+    judged, true = shares[..., :, 1].sum(axis=-1), shares[..., 1, :].sum(axis=-1)
+    variance = judged * (1 - judged)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(spread > 0, (shares[..., 1, 1] - said * true) / spread, np.nan)
+        return np.where(variance > 0, (shares[..., 1, 1] - judged * true) / variance, np.nan)
 
 
 def _slope(y, score):
-    spread = score.var()
-    return np.mean((y - y.mean()) * (score - score.mean())) / spread if spread > 0 else np.nan
+    variance = score.var()
+    return np.mean((y - y.mean()) * (score - score.mean())) / variance if variance > 0 else np.nan
 
 
 def _nominal_alpha(y, verdict):
-    """Krippendorff's alpha of two columns of labels, however many there are."""
+    """Nominal alpha of Krippendorff of two columns."""
     both = np.r_[y, verdict]
     counts = np.unique(both, return_counts=True)[1]
     expected = (both.size**2 - np.sum(counts**2)) / both.size / (both.size - 1)
@@ -162,7 +166,7 @@ def _nominal_alpha(y, verdict):
 
 
 def _interval_alpha(y, score, codes, confidence_level):
-    """Krippendorff's alpha of two columns of numbers, with its ends by leaving out clusters."""
+    """Interval alpha of Krippendorff of two columns, with its jackknife interval by clusters."""
     middle = (y.mean() + score.mean()) / 2
     y, score = y - middle, score - middle
     columns = (y - score) ** 2, y + score, y**2 + score**2, np.full(len(y), 2.0)
@@ -177,7 +181,7 @@ def _interval_alpha(y, score, codes, confidence_level):
 
 
 def _jackknifed(statistic, y, score, codes, confidence_level):
-    """A statistic with the t interval by leaving out one cluster after the other."""
+    """A statistic with its jackknife interval by clusters."""
     n = codes.max() + 1
     value = statistic(y, score)
     if n < 3:
@@ -187,7 +191,7 @@ def _jackknifed(statistic, y, score, codes, confidence_level):
 
 
 def _jackknife_interval(value, left_out, confidence_level):
-    """A t interval, a fifth of either tail wider: few clusters have few errors to leave out."""
+    """A t interval with tails smaller by a fifth, because few clusters contain few errors."""
     n = len(left_out)
     error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
     level = 1 - agreement.WIDER * (1 - confidence_level)
@@ -196,20 +200,20 @@ def _jackknife_interval(value, left_out, confidence_level):
 
 
 def errors(truth, y, votes, verdicts, labels):
-    """Errors given the human label: verdicts less their mean over rows of that label."""
-    said = verdicts if votes[next(iter(votes))] is None else votes
-    words = said is verdicts and isinstance(labels[-1], str)
-    if words:  # without an event: right or not
-        said = {name: np.where(np.isnan(v), np.nan, v == y) for name, v in verdicts.items()}
-    frame = pd.DataFrame({name: v.astype(float) for name, v in said.items()})
+    """Errors given the human label: verdicts minus their mean over rows with that label."""
+    judged = verdicts if votes[next(iter(votes))] is None else votes
+    words = judged is verdicts and isinstance(labels[-1], str)
+    if words:  # without an event: correct or not
+        judged = {name: np.where(np.isnan(v), np.nan, v == y) for name, v in verdicts.items()}
+    frame = pd.DataFrame({name: v.astype(float) for name, v in judged.items()})
     if np.unique(truth).size > MOST_LABELS and not words:
         return np.column_stack([_residual(truth, frame[name].to_numpy()) for name in frame])
     return (frame - frame.groupby(truth).transform("mean")).to_numpy()
 
 
 def _residual(truth, column):
-    there = np.isfinite(column)
-    line = np.polyfit(truth[there], column[there], 1)
+    known = np.isfinite(column)
+    line = np.polyfit(truth[known], column[known], 1)
     return column - np.polyval(line, truth)
 
 
@@ -222,13 +226,13 @@ def effective(errors, codes, confidence_level):
         known = float(k) if errs.all() else np.nan
         return correlation, known, (known, known)
     value = float(agreement.effective_number(correlation[np.ix_(errs, errs)]))
-    # Few labels hold few errors: the interval has, besides, one unit on which all judges err
-    # and one for each on which it errs alone (test_intervals_of_scores_and_of_effective...).
+    # Few labels contain few errors, so the interval adds one unit on which all judges err and, for
+    # each judge, one on which only it errs (test_intervals_of_scores_and_of_effective...).
     size = _PSEUDO_ERROR * np.sqrt(np.nanmean(errors[:, errs] ** 2, axis=0))
     more = np.vstack([errors[:, errs], size, np.diag(size)])
     codes = np.r_[codes, codes.max() + 1 + np.arange(k + 1)]
     every, left_out = (agreement.error_correlation(more, c) for c in (None, codes))
-    # On Fisher's scale of the mean correlation, which k^2 / sum is a function of.
+    # The effective number is a function of the mean correlation; the interval uses Fisher's z.
     z, others = (
         np.arctanh(np.clip((c.sum(axis=(-2, -1)) - k) / (k * (k - 1)), -0.999, 1 - 1e-12))
         for c in (every, left_out)
@@ -239,23 +243,23 @@ def effective(errors, codes, confidence_level):
 
 
 def vote(truth, votes, codes, confidence_level):
-    """Best judge, majority and weighted vote against people, and the weights."""
+    """Agreement of best judge, majority and weighted vote with human labels, and the weights."""
     if truth is None or len(votes) < 2:
         return None, None
-    said = np.column_stack(list(votes.values())).astype(float)
-    full = np.isfinite(said).all(axis=1)
-    said, truth = said[full], truth[full]
+    judged = np.column_stack(list(votes.values())).astype(float)
+    full = np.isfinite(judged).all(axis=1)
+    judged, truth = judged[full], truth[full]
     codes = np.unique(codes[full], return_inverse=True)[1]
     if min(np.sum(truth == 0), np.sum(truth == 1)) < 2:
         return None, None
-    weights, threshold = agreement.linear_vote(said, truth, codes)
+    weights, threshold = agreement.linear_vote(judged, truth, codes)
     if not np.isfinite(threshold).all():
         return None, None
-    weighted = (said * weights[codes]).sum(axis=1) > threshold[codes]
-    best = list(votes)[int(np.argmax((said == truth[:, None]).mean(axis=0)))]
-    ways = {f"best judge ({best})": votes[best][full], "majority": said.mean(axis=1) > 0.5,
+    weighted = (judged * weights[codes]).sum(axis=1) > threshold[codes]
+    best = list(votes)[int(np.argmax((judged == truth[:, None]).mean(axis=0)))]
+    ways = {f"best judge ({best})": votes[best][full], "majority": judged.mean(axis=1) > 0.5,
             "weighted vote": weighted}  # fmt: skip
     found = {way: share(v == truth, codes, confidence_level) for way, v in ways.items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["value", "low", "high"])
-    weights = agreement.linear_vote(said, truth)[0]
+    weights = agreement.linear_vote(judged, truth)[0]
     return table, pd.Series(weights / np.abs(weights).sum(), index=list(votes))

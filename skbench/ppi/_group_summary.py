@@ -1,4 +1,4 @@
-"""What a summary of groups is made of: pooled variances, and features free of their luck."""
+"""Parts of the summary of groups: pooled variances, and features with independent errors."""
 
 import numpy as np
 import pandas as pd
@@ -11,19 +11,19 @@ from skbench.stats.intervals.moderated import moderated_variance
 from skbench.stats.intervals.moments import Moments, divided, group_moments
 from skbench.summaries.features import joined_features
 
-# Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
-# labels go with the errors of the estimates: groups that happen to look perfect would
-# not be shrunk. From 10 to 60 errors change by 4%, coverage by .01 (benchmarks/grouped_ppi.py).
+# Weight of the pooled residual variance, in degrees of freedom. The variance of 10 labels is
+# correlated with the error of the estimate, so groups with equal labels by chance would not be
+# shrunk. From 10 to 60 errors change by 4% and coverage by 0.01 (benchmarks/grouped_ppi.py).
 _BORROWED_FREEDOM = 20
-_CHANCE = 4.0  # F value of a useful autorater: one useless in 20 passes
-_DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
+_CHANCE = 4.0  # F value of a useful judge; one useless judge in 20 exceeds it
+_DF_SLACK = 1e-9  # for rounding, because degrees of freedom of equal clusters are whole numbers
 
 
 def without_useless_autorater(data):
-    """The table without its autoraters, if within groups they say no more than chance.
+    """Remove the judges from the table if they explain no more than chance within groups.
 
-    A weight of 1/100 costs little by itself, but makes shares of right answers into
-    numbers that are no shares, and those shrink worse.
+    Otherwise a tiny weight would turn proportions of correct answers into other numbers, for
+    which shrinkage works less well.
     """
     labeled, unlabeled = row_moments(data)
     products = labeled.products.sum(axis=0)
@@ -40,7 +40,7 @@ def without_useless_autorater(data):
 
 
 def outcome(data):
-    """What the direct estimates are: shares of right answers only without an autorater."""
+    """Kind of the direct estimates; they are proportions only without a judge."""
     if data.cluster is not None:
         return "clustered"
     plain = data.weights is None and not data.autorater.shape[1]
@@ -49,10 +49,10 @@ def outcome(data):
 
 
 def pooled_variances(result, data, borrowed=None):
-    """Sampling variances of all groups, those of the residuals drawn to their mean.
+    """Sampling variances of all groups, with residual variances shrunk toward their mean.
 
-    `borrowed` is the weight of the mean in degrees of freedom, None the usual one; inf leaves
-    groups only their numbers of rows.
+    `borrowed` is the weight of the mean in degrees of freedom; None uses the default. With inf
+    groups differ only in their numbers of rows.
     """
     borrowed = _BORROWED_FREEDOM if borrowed is None else borrowed
     n = np.maximum(result.n_labeled, 1)
@@ -63,8 +63,8 @@ def pooled_variances(result, data, borrowed=None):
     freedom = np.where(result.n_labeled > 0, freedom, 0.0)
     if freedom.sum() == 0:
         raise ValueError(
-            "No group has two labels, so noise cannot be told from differences between groups. "
-            "Label at least two rows of some groups, or merge groups."
+            "No group has two human labels, so the sampling variance is unknown. Label at least "
+            "two rows of some groups, or merge groups."
         )
     spread = np.where(freedom > 0, spread, 0.0)
     shape = _residual_shape(result, data)
@@ -73,7 +73,7 @@ def pooled_variances(result, data, borrowed=None):
 
 
 def _residual_shape(result, data):
-    """Residual variance of each group, up to a factor, if only its power sets it apart."""
+    """Residual variance of each group up to a factor, if groups differ only in the weight."""
     if not data.autorater.shape[1] or np.isnan(result.lambda_).any():
         return np.ones(data.n_groups)
     products = row_moments(data)[0].products.sum(axis=0)
@@ -82,13 +82,13 @@ def _residual_shape(result, data):
 
 
 def independent_observations(result):
-    """Number of observations that the standard errors of the groups rest on."""
+    """Number of independent observations behind each standard error."""
     df = np.where(np.isnan(result.df), 0.0, np.minimum(result.df, result.n_labeled - 1))
     return np.floor(df + _DF_SLACK).astype(int) + 1
 
 
 def autorater_columns(data, names, numeric):
-    """Scores, or indicators of each verdict but the first, as a dictionary of columns."""
+    """Columns of scores, or indicators of each verdict but the first, by name."""
     names = names or ["autorater"]
     if len(names) != data.autorater.shape[1]:
         names = [f"autorater {j}" for j in range(data.autorater.shape[1])]
@@ -103,7 +103,7 @@ def autorater_columns(data, names, numeric):
 
 
 def autorater_features(data, columns, direct, population):
-    """Mean of each column over all rows of the group; of a sample free of the estimate's luck."""
+    """Mean of each column over all rows of the group, with errors independent of the estimate."""
     if not columns:
         return pd.DataFrame(index=data.labels)
     labeled, means = _column_means(data, columns)
@@ -116,7 +116,7 @@ def autorater_features(data, columns, direct, population):
 
 
 def _column_means(data, columns):
-    """Moments of columns and label on labeled rows, and means of columns over all rows."""
+    """Moments of columns and label in labeled rows, and means of columns over all rows."""
     if data.moments is not None:
         labeled, unlabeled = data.moments
         n, N = labeled.n[:, None], unlabeled.n[:, None]
@@ -129,7 +129,7 @@ def _column_means(data, columns):
 
 
 def _label_noise(data, direct):
-    """Variance that the mean of labels of all rows would have, if groups differ in rows only."""
+    """Variance of the mean if all rows had labels and groups differed only in numbers of rows."""
     labels = ppi.labeled_mean(*data.human)
     classical = direct._replace(
         standard_error=np.sqrt(labels.variance),
@@ -142,9 +142,9 @@ def _label_noise(data, direct):
 
 
 def _average_variances(direct, data):
-    """Variances of the estimates, if groups differ in rows only.
+    """Variances of the estimates if groups differed only in numbers of rows.
 
-    A feature made with own variances would follow what is particular to a group.
+    Features based on each group's own variance would depend on its sampling error.
     """
     variance = pooled_variances(direct, data, np.inf)
     if data.cluster is not None or data.weights is not None:
@@ -156,7 +156,7 @@ def _average_variances(direct, data):
 
 
 def _units(data):
-    """Numbers of independent observations: with a label, and in all."""
+    """Numbers of independent observations, labeled and total."""
     codes, n_groups = data.codes, data.n_groups
     size = np.bincount(codes, minlength=n_groups)
     if data.cluster is not None:
@@ -173,7 +173,7 @@ def _units(data):
 
 
 def known_features(features, labels):
-    """The caller's table, one row per group; without columns where there is none."""
+    """The features given by the user, one row per group; no columns if there are none."""
     if features is None:
         return pd.DataFrame(index=labels)
     name = labels.name or "group"
@@ -182,47 +182,46 @@ def known_features(features, labels):
 
 
 def warn_of_groups(labels, n_labeled, borrows):
-    """Warn of groups without a label, and of those with the spread of other groups."""
+    """Warn about groups without labels, and about groups with the variance of other groups."""
     absent = labels[n_labeled == 0]
     if len(absent):
         warn(
-            f"{len(absent)} of {len(labels)} groups have no human label, the first is "
-            f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
+            f"{len(absent)} of {len(labels)} groups have no human label (the first is "
+            f"{plain(absent[0])!r}), so they have no estimate and are not in summary_. Predict "
             "them from features_."
         )
     if borrows.any():
         warn(
-            f"{int(borrows.sum())} of {len(labels)} groups have too few labels for a "
-            "standard error of their own, or none that differ, the first is "
-            f"{plain(labels[int(np.argmax(borrows))])!r}: it is taken from the other groups."
+            f"{int(borrows.sum())} of {len(labels)} groups have too few human labels or only equal "
+            f"labels (the first is {plain(labels[int(np.argmax(borrows))])!r}). Their standard "
+            "errors come from the other groups."
         )
 
 
 def warn_of_full_trust(estimator):
-    """Warn where an estimator trusts the autorater whatever the labels say."""
+    """Warn if the judge has weight 1 whatever the labels show."""
     if estimator.get_params().get("power_tuning") is False:
         warn(
-            "power_tuning=False trusts the autorater fully in every group, which with few "
-            "labels can be worse than the labels alone. Do not shrink summary_; set "
-            "power_tuning=True."
+            "With power_tuning=False the judge has weight 1 in every group, which can be worse "
+            "than the labels alone. Do not shrink summary_. Set power_tuning=True."
         )
 
 
 def group_positions(labels, by, n_rows):
-    """Position in `labels` of the group of each row; without `by` there is one group."""
+    """Position of each row's group in `labels`; without `by` there is one group."""
     if by is None and len(labels) == 1:
         return np.zeros(n_rows, dtype=int)
     if by is None:
         raise ValueError(
-            f"by is missing: fit had {len(labels)} groups. Searches of scikit-learn hand it on "
-            "only with set_config(enable_metadata_routing=True)."
+            f"by=None, but fit had {len(labels)} groups. Pass the group of each row. Searches of "
+            "scikit-learn pass it only with set_config(enable_metadata_routing=True)."
         )
     by = pd.Index(check_named("by", by))
     positions = labels.get_indexer(by)
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
         raise ValueError(
-            f"Row {row} is of group {plain(by[row])!r}, which fit had no rows "
-            "of. Fit with it, or leave its rows out."
+            f"Row {row} belongs to group {plain(by[row])!r}, but fit had no rows of this group. "
+            "Add the group to fit or drop its rows."
         )
     return positions

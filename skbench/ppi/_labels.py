@@ -1,4 +1,4 @@
-"""Columns of labels and verdicts of judges as numbers."""
+"""Read human labels and verdicts of judges as numbers."""
 
 from numbers import Number
 
@@ -10,69 +10,72 @@ from skbench._columns import with_winners
 from skbench.items.rows import as_frame
 
 FEWEST_LABELS = 5
-_MOST_LEVELS = 10  # beyond, numbers are no levels
-_LEAST_SHARED = 1 / 8  # of the range of two versions of a judge, from where they have one scale
+_MOST_LEVELS = 10  # with more values, numbers are not levels of a scale
+_LEAST_SHARED = 1 / 8  # least overlap of the ranges of two versions on one scale
 
 
 def read(rows, human, judges, cluster, again):
-    """The columns as a pandas frame, without rows that no judge judged."""
+    """Read the columns as a pandas frame, without rows that have no verdict."""
     verdicts = [*judges, *again]
     columns = [*verdicts, human, cluster]
     wanted = [name for name in dict.fromkeys(columns) if name is not None]
     frame = with_winners(as_frame(rows, in_memory=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(verdicts)) < len(verdicts) or human in verdicts:
-        others = f", previous and repeats {again}" if again else ""
+        others = f" with previous= and repeats= {again}" if again else ""
         raise ValueError(
-            f"judges must be different columns, other than {human!r}, got {judges}{others}."
+            f"judges= must be different columns, and none may be the human column {human!r}, got "
+            f"{judges}{others}."
         )
     table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
     if cluster is not None and table[cluster].isna().any():
-        raise ValueError(f"{int(table[cluster].isna().sum())} rows have no {cluster!r}.")
+        raise ValueError(
+            f"Column {cluster!r} has {int(table[cluster].isna().sum())} missing values, but every "
+            "row needs a cluster."
+        )
     return table[table[verdicts].notna().any(axis=1)]
 
 
 def refuse_numbers_as_text(labels, human):
-    """Refuse labels that are all numbers, but written as text."""
+    """Raise an error for numbers that are stored as text."""
     if (
         all(isinstance(x, str) for x in labels)
         and np.isfinite(pd.to_numeric(labels, "coerce")).all()
     ):
         raise ValueError(
-            f"{human!r} holds numbers as text, such as {labels[0]!r}. Turn it and the judges into "
-            "numbers first, by astype(float)."
+            f"Column {human!r} contains numbers as text, such as {labels[0]!r}. Convert it and the "
+            "judges to numbers, for example by astype(float)."
         )
 
 
 def human(labeled, human, event):
-    """Positions of the human labels among all of them (numbers: the numbers), and these."""
+    """Human labels as numbers (words by their position), and the sorted distinct labels."""
     if len(labeled) < FEWEST_LABELS:
         raise ValueError(
-            f"{len(labeled)} rows have a label in {human!r}, and fewer than "
-            f"{FEWEST_LABELS} say nothing of a judge. Have more labeled, chosen at random."
+            f"Column {human!r} has {len(labeled)} labels, but at least {FEWEST_LABELS} are needed. "
+            "Label a random sample of rows."
         )
     labels = sorted({plain(x) for x in labeled[human]}, key=in_order)
     refuse_numbers_as_text(labels, human)
     if len(labels) < 2:
         raise ValueError(
-            f"All {len(labeled)} human labels in {human!r} are {plain(labels[0])!r}: labels "
-            "that never vary do not tell whether a judge sees the difference. Label rows of the "
-            "other kind."
+            f"All {len(labeled)} human labels in {human!r} are {plain(labels[0])!r}, so agreement "
+            "is undefined. Add labeled rows of the other kind."
         )
     if event is not None and event not in labels:
-        raise ValueError(f"event {event!r} is none of the human labels {labels[:10]}.")
+        raise ValueError(f"No human label equals event={event!r}. The labels are {labels[:10]}.")
     if any(isinstance(x, str) for x in labels):
         return labeled[human].map(labels.index).to_numpy(float), labels
     return labeled[human].to_numpy(float), labels
 
 
 def in_order(label):
-    """Key by which labels are sorted: numbers, then words."""
+    """Sort key of labels: numbers first, then words."""
     return isinstance(label, str), label
 
 
 def scores(column, name, labels, event):
-    """A judge's verdicts as numbers: its own, or 1 for the event; nan where there is none."""
+    """Verdicts as numbers, or indicators of the event; nan where missing."""
     missing = column.isna().to_numpy()
     if event is not None:
         return np.where(missing, np.nan, (column == event).to_numpy(dtype=float))
@@ -82,32 +85,32 @@ def scores(column, name, labels, event):
 
 
 def floats(column):
-    """Numbers, nan where there is none."""
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
 def verdict(column, score, labels, event, threshold, name):
-    """Labels that a judge gave, as positions or numbers like those of people."""
-    said = column[column.notna()]
+    """Verdicts as numbers or positions, coded like the human labels."""
+    verdicts = column[column.notna()]
     words = any(isinstance(x, str) for x in labels)
-    strange = [x for x in said.unique() if plain(x) not in labels]
-    if not strange:
+    new = [x for x in verdicts.unique() if plain(x) not in labels]
+    if not new:
         return floats(column.map(labels.index, na_action="ignore") if words else column)
-    binary = labels == [0, 1] and not any(isinstance(x, str) for x in strange)
-    if binary and said.between(0, 1).all():
+    binary = labels == [0, 1] and not any(isinstance(x, str) for x in new)
+    if binary and verdicts.between(0, 1).all():
         return _cut(score, threshold)
-    if words or len(labels) <= 2 or any(isinstance(x, str) for x in strange):
+    if words or len(labels) <= 2 or any(isinstance(x, str) for x in new):
         raise ValueError(
-            f"{name!r} says {plain(strange[0])!r}, which no person says. Map verdicts to the "
-            f"labels {labels[:10]}, or to scores from 0 to 1 where people say 0 or 1."
+            f"Column {name!r} contains the verdict {plain(new[0])!r}, which is not a human label. "
+            f"Use the labels {labels[:10]}, or scores from 0 to 1 if the labels are 0 and 1."
         )
     return floats(column)
 
 
 def as_numbers(rows, names, human, threshold):
-    """Labels as numbers, equal where the labels are; scores are cut at the threshold.
+    """Labels of all columns as numbers with the same coding.
 
-    They are scores where all lie from 0 to 1 and people, if any, say 0 or 1.
+    Numbers from 0 to 1 are scores if the human labels, if any, are 0 and 1. They are cut at the
+    threshold.
     """
     names = [*names, *([] if human is None else [human])]
     words = words_of(rows, names)
@@ -124,59 +127,63 @@ def as_numbers(rows, names, human, threshold):
 
 
 def words_of(rows, names):
-    """Labels of columns that hold words, sorted; none where all hold numbers."""
-    said = {}
+    """Sorted labels of columns that contain words; an empty list if all contain numbers."""
+    values = {}
     for name in names:
-        refuse_unhashable(repr(name), rows[name])
-        said[name] = set(rows[name].dropna().unique().tolist())
-    every = set().union(*said.values())
-    strange = [x for x in every if not isinstance(x, str | Number)]
-    if strange:
-        raise ValueError(f"Verdicts are numbers or words, got {strange[0]!r}. Turn it into text.")
-    are_words = {name: any(isinstance(x, str) for x in own) for name, own in said.items()}
+        refuse_unhashable(f"Column {name!r}", rows[name])
+        values[name] = set(rows[name].dropna().unique().tolist())
+    every = set().union(*values.values())
+    other = [x for x in every if not isinstance(x, str | Number)]
+    if other:
+        raise ValueError(
+            f"Verdicts must be numbers or words, got {other[0]!r}. Convert it to text."
+        )
+    are_words = {name: any(isinstance(x, str) for x in own) for name, own in values.items()}
     if not any(are_words.values()):
         return []
-    words = set().union(*(said[name] for name in names if are_words[name]))
+    words = set().union(*(values[name] for name in names if are_words[name]))
     for name in names:
-        if said[name].isdisjoint(words) and said[name]:
+        if values[name].isdisjoint(words) and values[name]:
             raise ValueError(
-                f"{name!r} holds numbers, such as {min(said[name])!r}, and other columns words, "
-                f"such as {max(words, key=in_order)!r}. Write the labels of all alike."
+                f"Column {name!r} contains numbers such as {min(values[name])!r}, but other "
+                f"columns contain words such as {max(words, key=in_order)!r}. Use words in all "
+                "columns."
             )
     return sorted(every, key=in_order)
 
 
 def check_one_scale(rows, judge, name):
-    """Refuse an earlier version of a judge whose verdicts are on another scale, or are none."""
+    """Raise an error if the earlier version has another scale, or its column has no verdicts."""
     own, other = rows[judge].dropna(), rows[name].dropna()
     if own.empty or other.empty:
         return
     if any(isinstance(x, str) for x in (own.iloc[0], other.iloc[0])):
         if set(own).isdisjoint(other) and max(own.nunique(), other.nunique()) > 1:
             raise ValueError(
-                f"{judge!r} says {plain(own.iloc[0])!r} and the like, and {name!r} never: it says "
-                f"{plain(other.iloc[0])!r}. Write the verdicts of both alike."
+                f"Columns {judge!r} and {name!r} have no verdict in common, such as "
+                f"{plain(own.iloc[0])!r} and {plain(other.iloc[0])!r}. Use the same verdicts "
+                "in both columns."
             )
         return
     a, b = (np.unique(floats(x)) for x in (own, other))
     refuse_huge(f"Numbers in {judge!r} and {name!r}", np.r_[a, b])
     if b.size == len(other) > _MOST_LEVELS and (np.diff(b) == 1).all():
         raise ValueError(
-            f"{name!r} numbers the answers from {b[0]:g} to {b[-1]:g}, and holds no verdicts. Name "
-            "the column of the verdicts."
+            f"Column {name!r} contains consecutive numbers from {b[0]:g} to {b[-1]:g} instead of "
+            "verdicts. Pass the column of the verdicts."
         )
     if not _on_one_scale(a, b):
         raise ValueError(
-            f"{judge!r} says numbers from {a[0]:g} to {a[-1]:g}, and {name!r} from {b[0]:g} to "
-            f"{b[-1]:g}: they are on different scales. Rescale one of them."
+            f"Column {judge!r} has numbers from {a[0]:g} to {a[-1]:g}, but {name!r} from {b[0]:g} "
+            f"to {b[-1]:g}. Convert both to the same scale."
         )
 
 
 def _on_one_scale(a, b):
-    """Whether sorted distinct numbers may be verdicts on one scale.
+    """Whether sorted distinct numbers of two columns may be verdicts on one scale.
 
-    So are those from 0 to 1, levels that all are levels of the other, and ranges that share a part
-    of what both span.
+    This holds if both are in 0 to 1, if the levels of one are among those of the other, or if their
+    ranges overlap enough.
     """
     in_unit = [x[0] >= 0 and x[-1] <= 1 for x in (a, b)]
     if all(in_unit):

@@ -1,4 +1,4 @@
-"""Two versions of a judge on the same answers, and the noise of verdicts given again."""
+"""Changes between two versions of a judge, and the noise of repeated verdicts."""
 
 import numpy as np
 import pandas as pd
@@ -8,24 +8,24 @@ from skbench.ppi import _figures, _labels
 from skbench.stats.resampling.repeats import repeat_noise
 
 _MOST_VERDICTS = 10  # rows of the table of noise
-_FEW_NEW = 0.1  # share of further verdicts beyond all that the judge said at first
-_CLOSE = 1.05  # standard error over that without noise, from where more verdicts hardly pay
+_FEW_NEW = 0.1  # largest proportion of repeats with values that the judge does not use
+_CLOSE = 1.05  # ratio to the standard error without noise that counts as close
 
 
-def asked_again(
+def changes_and_noise(
     rows, human, judge, previous, repeats, event, level, threshold, codes, confidence_level, rng
 ):
-    """Fields of the card on an earlier version of the judge, and on its verdicts given again."""
+    """Fields of the result about an earlier version of the judge and about repeated verdicts."""
     names = [judge, *repeats, *([] if previous is None else [previous])]
     words = _labels.words_of(rows, names)
     if words:
         _labels.refuse_numbers_as_text(words, judge)
     if human is None and event is not None and not (rows[names] == event).any(axis=None):
-        raise ValueError(f"event {event!r} is none of the verdicts in {', '.join(names)}.")
+        raise ValueError(f"No verdict in {', '.join(names)} equals event={event!r}.")
     if repeats and event is None and words:
         raise ValueError(
-            f"{judge!r} says {words[-1]!r}, and words have no variance. Pass event=, the label "
-            "that counts."
+            f"Column {judge!r} contains words such as {words[-1]!r}, which have no variance. Pass "
+            "the label of interest as event=."
         )
     if previous is not None:
         _labels.check_one_scale(rows, judge, previous)
@@ -36,7 +36,7 @@ def asked_again(
             _labels.verdict(labeled[previous], score, people, event, threshold, previous)
     known = [judge, *([] if previous is None else [previous]), *([] if human is None else [human])]
     for name in repeats:
-        _refuse_no_verdicts(rows[name].dropna(), rows[known], name, judge, words)
+        _check_are_verdicts(rows[name].dropna(), rows[known], name, judge, words)
     labels = _labels.as_numbers(rows, names, human, threshold)
     scores = {name: _labels.scores(rows[name], name, words, event) for name in names}
     own = [judge, *repeats]
@@ -55,36 +55,36 @@ def asked_again(
     return found
 
 
-def _refuse_no_verdicts(said, known, name, judge, words):
-    """Refuse a column whose values the judge never uses, such as the number of the verdict."""
+def _check_are_verdicts(repeated, known, name, judge, words):
+    """Raise an error for a column with other values than verdicts, such as numbers of repeats."""
     known = pd.Series(known.to_numpy(dtype=object).ravel()).dropna()
-    least = _FEW_NEW * len(said)  # the ends of a scale, and some words, may be rare
+    most = _FEW_NEW * len(repeated)  # rare verdicts may be missing from the first column
     if words:
-        strange = said[~said.isin(known)]
+        new = repeated[~repeated.isin(known)]
     else:
-        known, numbers = _labels.floats(known), _labels.floats(said)
+        known, numbers = _labels.floats(known), _labels.floats(repeated)
         low, high = known.min(), known.max()
         if 0 <= low and high <= 1:
-            low, high, least = 0, 1, 0
-        strange = said[(numbers < low) | (numbers > high)]
-    if len(strange) > least:
+            low, high, most = 0, 1, 0
+        new = repeated[(numbers < low) | (numbers > high)]
+    if len(new) > most:
         raise ValueError(
-            f"{name!r} holds {plain(strange.iloc[0])!r}, which {judge!r} never says. repeats= "
-            "names columns of verdicts, not of their numbers: give each further verdict a column."
+            f"Column {name!r} contains {plain(new.iloc[0])!r}, which is not a verdict in "
+            f"column {judge!r}. Pass one column of verdicts per repeat in repeats=."
         )
 
 
 def _changes(labels, scores, y, level, codes, confidence_level, rng, words):
-    """What a version of a judge says otherwise than an earlier one, by labels and scores of both.
+    """Changes between two versions, given their labels and scores.
 
-    `y` has the labels of people, nan where there is none.
+    `y` has the human labels, nan where there is none.
     """
     now, before = labels
     both = np.isfinite(now) & np.isfinite(before)
     if both.sum() < _labels.FEWEST_LABELS:
         raise ValueError(
-            f"{both.sum()} answers have a verdict of both versions, and fewer than "
-            f"{_labels.FEWEST_LABELS} say nothing of a change. Let both judge the same answers."
+            f"Only {both.sum()} answers have verdicts of both versions, but at least "
+            f"{_labels.FEWEST_LABELS} are needed. Let both versions judge the same answers."
         )
     found = {
         "n": int(both.sum()),
@@ -100,12 +100,12 @@ def _changes(labels, scores, y, level, codes, confidence_level, rng, words):
     )
     shift = (scores[0][both], scores[1][both], of_both)
     found |= _tested("bias_change", *shift, confidence_level)
-    there = both & np.isfinite(y)
-    own = np.unique(codes[there], return_inverse=True)[1]
-    values = np.unique(np.r_[now[both], before[both], y[there]])
+    labeled = both & np.isfinite(y)
+    own = np.unique(codes[labeled], return_inverse=True)[1]
+    values = np.unique(np.r_[now[both], before[both], y[labeled]])
     graded = level != "nominal" or (values.size > _figures.MOST_LABELS and not words)
-    errors = [np.abs(x - y)[there] if graded else (x != y)[there] * 1.0 for x in labels]
-    found["n_labels"] = int(there.sum())
+    errors = [np.abs(x - y)[labeled] if graded else (x != y)[labeled] * 1.0 for x in labels]
+    found["n_labels"] = int(labeled.sum())
     found["error_now"], found["error_before"] = (
         float(x.mean()) if x.size else np.nan for x in errors
     )
@@ -113,7 +113,7 @@ def _changes(labels, scores, y, level, codes, confidence_level, rng, words):
 
 
 def _tested(what, now, before, codes, confidence_level):
-    """A mean change with its interval and p-value; nan where labels are few, or no numbers."""
+    """A mean change with its interval and p-value; nan with few labels or without numbers."""
     if len(codes) < _labels.FEWEST_LABELS or not np.isfinite(now - before).all():
         return _figures.named(what, np.nan, np.nan, np.nan) | {f"{what}_p_value": np.nan}
     found = _figures.named(what, *_figures.bias(now, before, codes, confidence_level))
@@ -121,24 +121,25 @@ def _tested(what, now, before, codes, confidence_level):
 
 
 def _noise(scores, codes, confidence_level):
-    """By number of verdicts on each answer: the share of noise, and the standard error."""
-    there = np.isfinite(scores)
-    n_again = int((there.sum(axis=1) > 1).sum())
-    if n_again < _labels.FEWEST_LABELS:
+    """Share of noise and standard error by number of verdicts per answer."""
+    n_verdicts = np.isfinite(scores).sum(axis=1)
+    n_repeated = int((n_verdicts > 1).sum())
+    if n_repeated < _labels.FEWEST_LABELS:
         raise ValueError(
-            f"{n_again} answers have two verdicts or more, and fewer than {_labels.FEWEST_LABELS} "
-            "say nothing of noise. Have more answers judged again."
+            f"Only {n_repeated} answers have two verdicts or more, but at least "
+            f"{_labels.FEWEST_LABELS} are needed. Let the judge repeat more verdicts."
         )
-    some = there.any(axis=1)
-    of_some = np.unique(codes[some], return_inverse=True)[1]
-    found = repeat_noise(scores[some], of_some, confidence_level)
+    judged = n_verdicts > 0
+    found = repeat_noise(
+        scores[judged], np.unique(codes[judged], return_inverse=True)[1], confidence_level
+    )
     k = np.arange(1, _MOST_VERDICTS + 1)
     table = pd.DataFrame(index=pd.Index(k, name="verdicts"))
     ends = (found.share, found.low, found.high)
     for name, share in zip(("share", "share_low", "share_high"), ends, strict=True):
         table[name] = share / (share + k * (1 - share))
     variance = found.between + found.within / k
-    table["standard_error"] = np.sqrt(variance / some.sum())
+    table["standard_error"] = np.sqrt(variance / judged.sum())
     table["answers_worth"] = np.divide(
         variance[0], variance, where=variance > 0, out=np.full(k.size, np.nan)
     )
@@ -146,35 +147,37 @@ def _noise(scores, codes, confidence_level):
 
 
 def _disagreement(labels):
-    """Chance that two verdicts on one answer differ, over answers with two or more."""
+    """Probability that two verdicts on one answer differ, over answers with two or more."""
     pairs = [(a, b) for i, a in enumerate(labels) for b in labels[:i]]
     differ = np.array([np.where(np.isfinite(a - b), a != b, np.nan) for a, b in pairs])
-    there = np.isfinite(differ)
-    n_pairs = there.sum(axis=0)
+    n_pairs = np.isfinite(differ).sum(axis=0)
     return float(np.mean(np.nansum(differ, axis=0)[n_pairs > 0] / n_pairs[n_pairs > 0]))
 
 
-def change_in_words(judge, c):
-    """Sentences on two versions."""
-    again = c["flips_by_noise"]
-    itself = "" if np.isnan(again) else f"; with itself, asked again, on {100 * again:.1f}%"
+def describe_changes(judge, c):
+    """Sentences about the changes between two versions."""
     low, high = 100 * c["flips_low"], 100 * c["flips_high"]
     ends = "" if np.isnan(low) else f" ({low:.1f}% to {high:.1f}%)"
     yield (
-        f"{judge} disagrees with {c.name} on {100 * c['flips']:.1f}%{ends} of {c['n']:,.0f} "
-        f"answers{itself}."
+        f"{judge} and {c.name} return different verdicts for {100 * c['flips']:.1f}%{ends} of "
+        f"{c['n']:,.0f} answers."
     )
+    if np.isfinite(c["flips_by_noise"]):
+        yield (
+            f"Repeated verdicts of {judge} differ for {100 * c['flips_by_noise']:.1f}% of the "
+            "answers."
+        )
     if np.isfinite(c["bias_change"]):
-        yield f"Its mean verdict, and so its bias, changes by {_ends(c, 'bias_change')}."
+        yield f"The mean verdict, and so the bias, changes by {_ends(c, 'bias_change')}."
     if np.isfinite(c["error_change"]):
         yield (
-            f"Its error against {c['n_labels']:,.0f} human labels changes from "
-            f"{c['error_before']:z.3f} to {c['error_now']:z.3f}: {_ends(c, 'error_change')}."
+            f"The error on {c['n_labels']:,.0f} human labels changes by "
+            f"{_ends(c, 'error_change')}, from {c['error_before']:z.3f} to {c['error_now']:z.3f}."
         )
     if c["only_now"] or c["only_before"]:
         yield (
-            f"Not compared: {c['only_now']:,.0f} answers without a usable verdict of {c.name}, "
-            f"{c['only_before']:,.0f} without one of {judge}."
+            f"The comparison skipped {c['only_now']:,.0f} answers without a usable verdict of "
+            f"{c.name} and {c['only_before']:,.0f} without one of {judge}."
         )
 
 
@@ -184,19 +187,23 @@ def _ends(c, what):
     return f"{value:+z.3f}{interval}"
 
 
-def noise_in_words(judge, table):
-    """Sentences on verdicts given again."""
+def describe_noise(judge, table):
+    """Sentences about the noise of repeated verdicts."""
     one = table.iloc[0]
     if np.isnan(one["share"]):
-        yield f"One mean verdict of {judge}, or one cluster: its share of noise is unknown."
+        yield (
+            f"The share of noise of {judge} is unknown, because all answers have the same mean "
+            "verdict or are in one cluster."
+        )
         return
     low, high = 100 * one["share_low"], 100 * one["share_high"]
     ends = "" if np.isnan(low) else f" ({low:.0f}% to {high:.0f}%)"
     more = 100 * (table["answers_worth"].iloc[1] - 1)
     yield (
         f"With one verdict per answer, noise is {100 * one['share']:.0f}%{ends} of the variance of "
-        f"the mean score of {judge}; a second verdict per answer is worth {more:.0f}% more answers."
+        f"the mean verdict of {judge}."
     )
+    yield f"A second verdict per answer has the same effect as {more:.0f}% more answers."
     enough = table.index[table["share"] <= 1 - 1 / _CLOSE**2]
     few = enough[0] if len(enough) else f"more than {_MOST_VERDICTS}"
-    yield f"It takes {few} per answer to bring the standard error within 5% of that without noise."
+    yield f"With {few} verdicts per answer the standard error is within 5% of that without noise."

@@ -1,4 +1,4 @@
-"""How far judges agree with people: kappa, alpha, error rates, and what a vote is worth."""
+"""Agreement of LLM judges with human labels: kappa, alpha, error rates and votes."""
 
 from __future__ import annotations
 
@@ -22,43 +22,45 @@ from skbench.stats.clusters import agreement
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeAgreement(Printed):
-    """What is known of judges from the rows that people labeled.
+    """Agreement of judges with human labels and with each other, as from `judge_agreement`.
 
     Attributes
     ----------
     table : DataFrame
-        What `to_frame` gives.
+        The table of `to_frame`.
     n_labels, n_clusters : int
-        Human labels that all of this rests on, and the clusters they are in.
+        Numbers of human labels and of their clusters.
     alpha : float
-        Krippendorff's alpha of people and all judges together.
+        Krippendorff's alpha of the human labels and all judges together.
     error_correlation : DataFrame of shape (n_judges, n_judges)
-        Of the judges' errors, given the human label; nan for a judge that never errs.
+        Correlation of the judges' errors given the human label; nan for a judge whose verdict is
+        constant given the human label.
     effective_judges : float
-        Number of judges with independent errors that these are worth.
+        Equivalent number of judges with independent errors.
     effective_judges_interval : tuple of two floats
-        Its interval.
+        Interval of `effective_judges`.
     vote : DataFrame or None
-        Agreement with people of the best judge, the majority and the weighted vote (left
-        out one by one, so that no label judges itself), with intervals.
+        Agreement with human labels, with intervals, of the best judge, the majority and the
+        weighted vote. Each row is judged with weights from the other rows.
     vote_weights : Series or None
-        Weights of the best linear vote, adding up to 1.
+        Weights of the best linear vote; their absolute values sum to 1.
     corrected : DataFrame or None
-        By judge, the mean of the human labels over all rows, from the judge's verdicts and
-        the labels: value, low, high, method.
+        Mean human label over all rows, estimated from the verdicts of each judge and the labels:
+        value, low, high, method.
     confidence_level : float
-        Of each interval.
+        Nominal coverage of each interval.
     changes : Series or None
-        Of the judge since its `previous` version, over the `n` answers that both judged
-        (`only_now` and `only_before` were judged by one): `flips`, the share of other verdicts,
-        and `flips_by_noise`, what repeats let expect; kappa and alpha of the two; `bias_change`,
-        of the mean verdict; over the `n_labels` with a label, `error_change` from `error_before`
-        to `error_now` (share of verdicts that are not people's; mean distance unless `level` is
-        nominal). With ends, and p-values.
+        Changes from the `previous` version, with intervals and p-values. `n` answers have verdicts
+        of both versions, `only_now` and `only_before` of one. `flips` is the proportion of changed
+        verdicts and `flips_by_noise` the proportion expected from repeats. `kappa` and `alpha` are
+        those of the two versions, and `bias_change` is the change in the mean verdict.
+        `error_change` is the change from `error_before` to `error_now` over `n_labels` answers.
+        The error is the proportion of verdicts that differ from the human label, or the mean
+        distance if `level` is not nominal.
     noise : DataFrame or None
-        From repeated verdicts, by number of verdicts on each answer: `share` of noise in the
-        variance of the mean score, with its interval, `standard_error` of the mean, and how many
-        answers with one verdict an answer is worth (`answers_worth`).
+        Results of repeated verdicts by number of verdicts per answer: `share` of noise in the
+        variance of the mean score with its interval, `standard_error` of the mean, and
+        `answers_worth`, the number of answers with one verdict that one such answer replaces.
     """
 
     table: pd.DataFrame
@@ -70,42 +72,46 @@ class JudgeAgreement(Printed):
     effective_judges_interval: tuple
     vote: pd.DataFrame | None
     vote_weights: pd.Series | None
-    corrected: pd.DataFrame  # or None, see above
+    corrected: pd.DataFrame  # or None
     confidence_level: float
     changes: pd.Series | None = None
     noise: pd.DataFrame | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per judge: n_labels, agreement, and kappa, alpha, tpr, tnr, bias and
-        calibration, each with the ends of its interval (kappa_low, kappa_high, ...)."""
+        """Return one row per judge.
+
+        The columns are n_labels, agreement, kappa, alpha, tpr, tnr, bias and calibration. The last
+        six have the ends of their intervals in kappa_low, kappa_high and so on.
+        """
         return self.table.copy()
 
     def sentences(self) -> list[str]:
-        """The card in words."""
+        """Return the results as English sentences."""
         low, high = self.effective_judges_interval
-        again = self.changes is not None or self.noise is not None
-        what = "Agreement with people" if again else "All of this"
-        rests = f"{what} rests on {self.n_labels:,} human labels"
-        rests += f" in {self.n_clusters:,} clusters." if self.n_clusters < self.n_labels else "."
-        words = [rests] if self.n_labels else []
+        based = f"The agreement is based on {self.n_labels:,} human labels"
+        based += f" in {self.n_clusters:,} clusters." if self.n_clusters < self.n_labels else "."
+        words = [based] if self.n_labels else []
         if len(self.table) > 1:
             words.append(
-                f"{len(self.table)} judges are worth {self.effective_judges:.1f} independent ones "
-                f"({low:.1f} to {high:.1f}); alpha of people and all judges is {self.alpha:z.2f}."
+                f"The {len(self.table)} judges are equivalent to {self.effective_judges:.1f} "
+                f"independent judges ({low:.1f} to {high:.1f})."
             )
+            words.append(f"Alpha of the human labels and all judges is {self.alpha:z.2f}.")
         if self.vote is not None:
             ways = self.vote.itertuples()
             parts = [f"{w.Index} {w.value:z.2f} ({w.low:z.2f} to {w.high:z.2f})" for w in ways]
             weights = ", ".join(f"{name} {w:.2f}" for name, w in self.vote_weights.items())
-            words.append(f"Agreement with people: {', '.join(parts)}; weights: {weights}.")
-        never = self.table.index[np.isnan(np.diag(self.error_correlation))]
-        if len(never) and self.n_labels:
-            words.append(f"{', '.join(never)}: always right or always wrong given the label.")
+            words.append(f"Agreement with human labels: {', '.join(parts)}.")
+            words.append(f"Weights of the vote: {weights}.")
+        constant = self.table.index[np.isnan(np.diag(self.error_correlation))]
+        if len(constant) and self.n_labels:
+            names = ", ".join(constant)
+            words.append(f"Verdicts that are constant given the human label: {names}.")
         judge = self.table.index[0]
         if self.changes is not None:
-            words += _versions.change_in_words(judge, self.changes)
+            words += _versions.describe_changes(judge, self.changes)
         if self.noise is not None:
-            words += _versions.noise_in_words(judge, self.noise)
+            words += _versions.describe_noise(judge, self.noise)
         return words
 
     def _printed(self):
@@ -128,71 +134,81 @@ def judge_agreement(
     confidence_level: Level = 0.95,
     random_state: RandomState = None,
 ) -> JudgeAgreement:
-    """How far judges agree with people, and how many of them one really has.
+    """Measure the agreement of LLM judges with human labels and with each other.
+
+    It also compares a judge with an earlier version, and measures the noise of repeated verdicts.
 
     Parameters
     ----------
     rows : dataframe
-        One row per answer, in any dataframe that narwhals reads. Not changed.
+        One row per answer, in any dataframe that narwhals supports. It is not modified.
     human : str or None, default="human"
-        Column of human labels, missing where there is none. None leaves people out: changes and
-        noise need none.
+        Column of human labels; missing values are allowed. None compares versions or repeats
+        without human labels.
     judges : str or sequence of str, default=("judge",)
-        Columns of the judges: labels as those of people, or scores from 0 to 1 where
-        people say 0 or 1. Missing where a judge said nothing.
+        Columns of verdicts, one per judge; missing values are allowed. Verdicts use the values of
+        the human labels. They may also be scores from 0 to 1 if human labels are 0 and 1.
     previous : str, default=None
-        Column of the verdicts of an earlier version of the one judge on the same answers.
+        Column of the verdicts of an earlier version of the judge on the same answers. It needs a
+        single judge.
     repeats : str or sequence of str, default=None
-        Columns of further verdicts of the one judge on the same answers, asked as the first was.
-        Missing where it was not asked again. Not the number of a verdict: 0 and 1 in such a column
-        would be taken for verdicts.
+        Columns of further verdicts of the judge on the same answers; missing values are allowed.
+        It needs a single judge. Columns with the numbers of the repeats are not supported.
     event : label, default=None
-        What counts as positive, for labels other than 0 and 1: error rates, bias, vote and
-        estimate are about it. Kappa and alpha stay about all labels.
+        The positive label, if labels are not 0 and 1. Error rates, bias, votes and corrected means
+        refer to it. Kappa and alpha use all labels.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
-        Of the labels, for kappa (squared weights) and alpha.
+        Scale of the labels for kappa (squared weights) and alpha.
     threshold : float, default=0.5
-        From where a score of a judge is a yes.
+        Smallest score that counts as a positive verdict.
     cluster : str, default=None
         Column of clusters of dependent rows.
     confidence_level : float, default=0.95
-        Nominal level of each interval.
+        Nominal coverage of each interval.
     random_state : None, int, RandomState or Generator, default=None
-        Of the draws behind the intervals of kappa, alpha and calibration.
+        Seed of the draws for the intervals of kappa, alpha and calibration.
 
     Returns
     -------
     JudgeAgreement
-        With ``to_frame()`` and `effective_judges`.
+        ``to_frame()`` has the agreement of each judge. ``sentences()`` describes the results.
 
     Raises
     ------
     ValueError
-        For missing columns, fewer than five labels, labels that never vary, an event that
-        does not occur, scores or labels that people do not use, versions on different scales,
-        several judges beside `previous` or `repeats`, fewer than five answers with two verdicts,
-        repeated words without an event, and repeats of other values than the judge's (numbers
-        outside 0 to 1 where all others are inside; else where more than a tenth are words it never
-        says, or beyond its numbers).
+        If a column is missing, or there are fewer than five labels or answers with two verdicts. If
+        all labels are equal, or `event` does not occur. If verdicts are on another scale than the
+        labels or the other version. If there are several judges with `previous` or `repeats`. If
+        repeated verdicts are words and `event` is None. If repeats have values that the judge does
+        not use. Up to a tenth of them may be new words or beyond the range of the judge's numbers.
+        But none may be outside 0 to 1 if all other numbers are inside.
 
     Notes
     -----
-    By judge, over the rows that both labeled: Cohen's kappa and Krippendorff's alpha
-    (Dirichlet posterior, `skbench.stats.agreement`; of more than ten values alpha alone, by
-    intervals and a jackknife, of words nominal and without ends); TPR and TNR, the shares of
-    people's yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
-    paired proportions, else t); calibration, the slope of people's labels on its scores. With
-    clusters, each rests on the number of rows that they are worth. Simulated coverage at level
-    .95 with 30, 100 and 400 labels: at least .93 (test_every_interval_covers).
+    All figures use the rows with a verdict and a human label.
 
-    Errors are taken given the human label: judges that err independently count in full.
+    - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
+      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values there is
+      only alpha: the interval alpha with a jackknife interval for numbers, and the nominal alpha
+      without an interval for words.
+    - *tpr* and *tnr*: proportions of the positive and of the negative human labels with the same
+      verdict (Clopper-Pearson interval).
+    - *bias*: mean of verdict minus human label (score interval of paired proportions for verdicts 0
+      and 1, otherwise Student's t).
+    - *calibration*: slope of the human labels on the scores, 1 for a calibrated judge.
 
-    Labels drop out of the change of bias between two versions: it is the change of the mean
-    verdict, over all answers that both judged. Verdicts 0 and 1 of independent answers are compared
-    by McNemar's exact test, others by t of the clusters. Noise:
-    `skbench.stats.repeats.repeat_noise`. Repeats reduce noise only, never bias.
+    With clusters each interval uses the effective number of rows. Simulated coverage of 95%
+    intervals with 30, 100 and 400 labels was at least 0.93 (test_every_interval_covers).
+    `effective_judges` uses errors given the human label, so judges with independent errors count in
+    full.
 
-    When not to use it: with labels of rows that were chosen for their verdicts.
+    The change in bias between versions equals the change in the mean verdict, because both have the
+    same labels. So it uses all answers with both verdicts. P-values are from McNemar's exact test
+    for verdicts 0 and 1 of independent answers, otherwise from a t test with clusters. The noise is
+    that of `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
+
+    When not to use it: if rows were selected for labeling by their verdicts; for versions that
+    judged different answers (`PPIMean` for each).
 
     Examples
     --------
@@ -207,12 +223,12 @@ def judge_agreement(
     _check_versions(human, judges, again, repeats)
     rows = _labels.read(rows, human, judges, cluster, again)
     rng = as_generator(random_state)
-    found = _without_people(judges)
+    found = _empty_fields(judges)
     if human is not None:
-        found = _beside_people(rows, human, judges, event, level, threshold, cluster,
+        found = _agreement_fields(rows, human, judges, event, level, threshold, cluster,
                                confidence_level, rng)  # fmt: skip
     if again:
-        found |= _versions.asked_again(
+        found |= _versions.changes_and_noise(
             rows, human, judges[0], previous, repeats, event, level, threshold,
             _clusters(rows, cluster), confidence_level, rng,
         )  # fmt: skip
@@ -220,22 +236,21 @@ def judge_agreement(
 
 
 def _check_versions(human, judges, again, repeats):
-    """Refuse several judges beside columns of one, and verdicts with nothing else beside them."""
+    """Raise errors for several judges with columns of one judge, and for nothing to compare."""
     if again and len(judges) > 1:
         raise ValueError(
-            f"previous= and repeats= are about one judge, but judges={judges}. Call once for each."
+            f"previous= and repeats= need a single judge, but judges={judges}. Call the function "
+            "once per judge."
         )
     judge = judges[0]
     if judge in repeats:
-        raise ValueError(f"{judge!r} is the judge and a repeat. Leave {judge!r} out of repeats=.")
+        raise ValueError(f"{judge!r} is both the judge and a repeat. Remove it from repeats=.")
     if human is None and not again:
-        raise ValueError(
-            "human=None leaves nothing to compare the verdicts with. Pass previous= or repeats=."
-        )
+        raise ValueError("With human=None pass previous= or repeats= to compare the verdicts with.")
 
 
-def _without_people(judges):
-    """What is known of judges without labels: nothing."""
+def _empty_fields(judges):
+    """Fields of the result that need human labels, all unknown."""
     names = [f"{name}{end}" for name in _figures.FIGURES for end in ("", "_low", "_high")]
     index = pd.Index(judges, name="judge")
     table = pd.DataFrame(np.nan, index, ["agreement", *names])
@@ -254,8 +269,8 @@ def _without_people(judges):
     }
 
 
-def _beside_people(rows, human, judges, event, level, threshold, cluster, confidence_level, rng):
-    """Fields of the card that rest on people's labels."""
+def _agreement_fields(rows, human, judges, event, level, threshold, cluster, confidence_level, rng):
+    """Fields of the result that need human labels."""
     table = rows[rows[judges].notna().any(axis=1)]
     labeled = table[table[human].notna()].reset_index(drop=True)
     y, labels = _labels.human(labeled, human, event)
@@ -292,28 +307,29 @@ def _clusters(rows, cluster):
 
 
 def mean_estimator(verdicts, y, discrete, cluster=None, by=None):
-    """The estimator of a mean label: exact where each of few verdicts has labels enough."""
+    """Return `ChainRulePPI` if each of few verdicts has enough labels, else `PPIMean`."""
     if np.isfinite(y).all():
         return ClassicalMean()
-    alone = cluster is None or not pd.DataFrame({"of": cluster, "by": by}).duplicated().any()
-    few = discrete and alone and has_enough_labels(verdicts, y, by)
-    return ChainRulePPI() if few else PPIMean()
+    has_clusters = cluster is not None and pd.DataFrame({0: cluster, 1: by}).duplicated().any()
+    if discrete and not has_clusters and has_enough_labels(verdicts, y, by):
+        return ChainRulePPI()
+    return PPIMean()
 
 
 def _corrected(table, human, labels, event, scores, cluster, confidence_level):
-    """Mean label over all rows by judge and labels, with the methods there are for it."""
+    """Mean human label over all rows, estimated from each judge and the labels."""
     if event is None and any(isinstance(x, str) for x in labels):
         return None
     y = _labels.scores(table[human], human, labels, event)
     binary = event is not None or labels == [0, 1]
     found = {}
     for name, score in scores.items():
-        there = np.isfinite(score)
-        f, h = score[there], y[there]
-        clusters = None if cluster is None else table[cluster].to_numpy()[there]
+        judged = np.isfinite(score)
+        f, h = score[judged], y[judged]
+        clusters = None if cluster is None else table[cluster].to_numpy()[judged]
         estimator = mean_estimator(f, h, binary and np.isin(f, (0, 1)).all(), clusters)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of few labels, which the card tells
+            warnings.simplefilter("ignore")  # the result reports the number of labels
             estimate = estimator.fit(f, h, cluster=clusters).estimate(confidence_level)
         found[name] = [estimate.value[0], estimate.low[0], estimate.high[0], estimate.method]
     columns = ["value", "low", "high", "method"]

@@ -1,4 +1,4 @@
-"""The chain-rule estimate: what each verdict of a discrete autorater is worth."""
+"""The chain-rule estimate: mean human label by verdict, weighted by how common verdicts are."""
 
 from __future__ import annotations
 
@@ -32,110 +32,114 @@ from skbench.stats.ppi.chain_rule import (
     label_means,
 )
 
-# Pulls of the paper's prior, in standard errors: up to the first nothing moves, from the second on
-# all of the pull is taken back. Closer together they add variance: the estimate then moves faster
-# than the labels. The interval needs less, for it is that of the paper too.
-_ESTIMATE_MOVES = 0.1, 0.5
-_INTERVAL_MOVES = 0.2, 0.4
+# Shifts by the paper's prior, in standard errors. Up to the first limit nothing is corrected, from
+# the second on the whole shift. Limits closer together add variance, because the estimate then
+# changes faster than the labels. The interval also includes that of the paper, so it needs less.
+_ESTIMATE_LIMITS = 0.1, 0.5
+_INTERVAL_LIMITS = 0.2, 0.4
 
 
 class ChainRulePPI(PPIEstimator):
-    """Mean human label from an autorater that gives one of a few verdicts.
+    """Mean human label from an LLM judge that returns one of a few verdicts.
 
-    The frequency of each verdict is learned from the many unlabeled rows, the human label
-    given each verdict from the few labeled ones. Verdicts are names, on no scale: "yes", "no"
-    and "unparseable", or one to five stars. Several autoraters count by their combination.
-    Numbers of more than ten values (or combinations) are cut into five bins of equal frequency
-    by their mean; cut them beforehand, say by `numpy.digitize`, for other bins.
+    The unlabeled rows show how common each verdict is. The labeled rows show the human label
+    given each verdict. Verdicts are names without a scale, such as "yes", "no" and "unparseable".
+    Several judges count as one judge whose verdict is the combination of theirs. If numeric
+    verdicts take more than ten values, their mean is cut into five bins of equal frequency. Use
+    `numpy.digitize` beforehand for other bins.
 
     Parameters
     ----------
     integration : {"exact", "draws"}, default="exact"
-        Whether the interval is computed by quadrature or from random draws.
+        Whether the interval comes from quadrature or from random draws.
     n_draws : int, default=10_000
-        Number of draws, for ``integration="draws"``.
+        Number of draws for ``integration="draws"``.
     verdicts : "side by side" or None, default=None
-        "side by side" estimates P(win) - P(loss), from -1 to 1: humans compared two answers,
-        with labels w, l and t (or win, loss and tie; or 1, -1 and 0).
+        "side by side" estimates P(win) - P(loss), from -1 to 1, if humans compared two answers.
+        Their labels are w, l and t, or win, loss and tie, or 1, -1 and 0.
     event : object, default=None
-        Human label whose probability is estimated, where labels are names or where
-        one of several numbers is meant; None estimates the mean of numeric labels.
+        Human label whose probability is estimated. Use it if labels are names, or to select one
+        of several numbers. None estimates the mean of numeric labels.
     label_values : sequence of floats, default=None
-        All labels that a human could have given, such as ``(1, 2, 3, 4, 5)``; None
-        takes 0 and 1 where there are no others, and otherwise the labels seen.
+        All labels that a human could have given, such as ``(1, 2, 3, 4, 5)``. None uses 0 and 1 if
+        there are no others, and otherwise the labels in the data.
     prior : {"auto", "jeffreys"}, default="auto"
-        "jeffreys" shrinks every value toward the middle of the range, as in [1]_. "auto"
-        shrinks toward the mean of all labels instead where that prior would move the estimate
-        by more than a tenth of its standard error (see the notes).
+        "jeffreys" shrinks the mean label of every verdict toward the middle of the range, as in
+        [1]_. "auto" shrinks toward the mean of all labels if Jeffreys' prior would move the
+        estimate by more than a tenth of its standard error (see the notes).
     random_state : None, int, RandomState or Generator, default=None
-        For ``integration="draws"``.
+        Seed for ``integration="draws"``.
 
     Attributes
     ----------
     estimate_, standard_error_ : float
         Mean (see `prior`) and standard deviation of the posterior.
     lambda_ : float
-        nan: the autorater has no power here.
+        Always nan, because this method gives the judge no weight.
     rectifier_ : float
-        `estimate_` minus the mean autorater score of the unlabeled rows; nan where
-        verdicts are not numbers.
+        `estimate_` minus the mean verdict of the unlabeled rows; nan if verdicts are names.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Labels needed without the autorater, under as strong a prior, for the same error.
+        Number of labels with the same standard error without a judge, under an equally strong
+        prior.
     values_ : list
-        Values of the autorater; tuples where there are several autoraters.
+        Verdicts that occur; tuples for several judges.
     bins_ : ndarray or None
-        Cuts between bins; None where scores were not cut.
+        Cut points between bins; None if there are no bins.
 
     Raises
     ------
     ValueError
-        If no row has a label, an autorater (or a combination of them) takes more than
-        ten values that are no numbers, labels are not a finite set or not among
-        `label_values`, or `cluster` or `sample_weight` are given.
+        If no row has a label, or labels take more than ten values or are not in `label_values`. If
+        there are more than ten different verdicts that are not numbers. If `cluster` or
+        `sample_weight` is given.
 
     Warns
     -----
     UserWarning
-        If scores are cut into bins, a value of 2% of the rows or more has no label, or
-        "jeffreys" moves the estimate by more than half of its standard error (see the notes).
+        If scores are cut into bins, a verdict of at least 2% of the rows has no label, or
+        "jeffreys" moves the estimate by more than half of its standard error.
 
     Notes
     -----
-    Section 4.4 of [1]_: ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)``, with Dirichlet
-    posteriors under priors of ``1/K`` for each of K values. P(A) is learned from the unlabeled
-    rows, or from all rows where labeled ones outnumber them.
+    The estimand of section 4.4 of [1]_ is ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)`` with
+    the verdict A and the human label H. All probabilities have Dirichlet posteriors under priors
+    of ``1/K`` for each of K values. P(A) is estimated from the unlabeled rows, or from all rows if
+    the labeled ones outnumber them.
 
-    With few labels, many values or a truth near 0 or 1 these priors bias the estimate. "auto"
-    moves it to `chain_mean_of_pooled_prior` (`skbench.stats`) where the pull is large: not at all
-    up to a tenth of a posterior standard deviation, wholly from half of one on, linearly in
-    between (firm shrinkage [2]_). Its mean squared error was then at most 1.06 times that of the
-    mean label (test_no_worse_than_the_labels_near_one); with "jeffreys" it is 5.2 times at a truth
-    of .99, two values, 20 labels and a useless autorater. From a fifth of a standard deviation
-    on, the interval also covers that of [1]_ moved by the pull.
+    With few labels, many verdicts or a true mean near 0 or 1 these priors bias the estimate.
+    "auto" moves it toward the mean under a weaker prior
+    (`skbench.stats.chain_rule.chain_mean_of_pooled_prior`). It does not move if the two
+    differ by less than 0.1 posterior standard deviations, moves all the way from 0.5 on, and
+    linearly in between (firm shrinkage [2]_). The interval also covers the shifted interval of
+    [1]_ from a difference of 0.2 on. The mean squared error was at most 1.06 times that of the
+    mean label (test_no_worse_than_the_labels_near_one). With "jeffreys" it is 5.2 times for a true
+    mean of 0.99, two verdicts, 20 labels and a useless judge.
 
-    95% intervals cover some .93 or more where each of two values has 10 labels, each of three 20,
-    and so on by tens (test_coverage_with_enough_labels). With fewer labels "jeffreys" can fail:
-    with a truth of .95 it covers .91 at 10 labels of two values, .84 at 15 labels of three, and
-    hardly ever at 30 labels of ten. A warning reports a pull of more than half a standard error.
+    95% intervals cover about 0.93 or more if each of two verdicts has 10 labels, each of three 20,
+    and so on in steps of ten (test_coverage_with_enough_labels). With fewer labels "jeffreys" can
+    fail. For a true mean of 0.95 it covers 0.91 with 10 labels of two verdicts and 0.84 with 15
+    labels of three. It hardly ever covers with 30 labels of ten.
 
     Side by side (section 5.3) ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The three
-    probabilities given one verdict have one joint Dirichlet posterior from the labeled rows:
-    Table 1 of [1]_ has "h in {w, t}" and "in S~_N" where {w, l} and S_n are meant. With a useless
-    autorater and win, tie and loss probabilities of .8, .05 and .15, 95% intervals cover .93 at
-    10 labels, .94 at 30 and .96 at 100; with "jeffreys" .88, .93 and .94
+    probabilities given one verdict have one joint Dirichlet posterior. In Table 1 of [1]_ "h in
+    {w, t}" and "in S~_N" are misprints for {w, l} and S_n. With a useless judge and
+    probabilities of 0.8, 0.05 and 0.15 for win, tie and loss, 95% intervals cover 0.93 with 10
+    labels, 0.94 with 30 and 0.96 with 100; with "jeffreys" 0.88, 0.93 and 0.94
     (test_few_labels_per_verdict_under_cover).
 
-    `predict` gives a row the posterior mean label given its verdict,
-    ``sum_h h (n_ah + 1/K) / (n_a + 1)``. All are moved together, on the logit scale of the range
-    of the labels, until the mean over the fitted rows is the estimate.
+    `predict` returns the posterior mean label given the verdict,
+    ``sum_h h (n_ah + 1/K) / (n_a + 1)``. One shift on the logit scale of the range makes the mean
+    over the fitted rows equal to the estimate.
 
-    When not to use it: with few labels per value of the autorater (`PPIMean`); with a
-    continuous autorater that ranks well (`StratifiedPPI`, `PPIMean`); with dependent rows or
-    unequal label probabilities (`PPIMean`); before shrinkage of many small groups, which the
-    prior already shrinks; where two answers were graded one at a time (`PPIMean` of the
-    difference of the grades).
+    When not to use it:
+
+    - with few labels per verdict, dependent rows or unequal probabilities of being labeled
+      (`PPIMean`);
+    - with a continuous judge that ranks answers well (`StratifiedPPI`, `PPIMean`);
+    - before shrinkage of many small groups, which the prior already shrinks;
+    - if two answers were graded one at a time (`PPIMean` of the difference in grades).
 
     References
     ----------
@@ -157,7 +161,7 @@ class ChainRulePPI(PPIEstimator):
 
     _numeric_autorater = False
     _guarantee = "posterior"
-    _without_unlabeled = "ClassicalMean takes the labels as they are."
+    _without_unlabeled = "Use ClassicalMean."
 
     def __init__(
         self,
@@ -180,7 +184,7 @@ class ChainRulePPI(PPIEstimator):
 
     @property
     def bounds(self) -> Bounds | None:
-        """Least and greatest label there can be, or None before it is known."""
+        """Smallest and largest possible label; None if unknown."""
         if self.verdicts is not None:
             return -1.0, 1.0
         if self.event is not None:
@@ -219,10 +223,10 @@ class ChainRulePPI(PPIEstimator):
         moments = chain_moments(*counts)
         value, error, interval = self._posterior(counts, moments)
         if self.prior == "auto":
-            value, interval = _unpulled(value, error, interval, counts)
-        # The prior of "auto" lets go by itself.
-        known = np.inf if self.prior == "auto" else error
-        warn_of_the_prior(table, self.values_, values, known)
+            value, interval = _with_weaker_prior(value, error, interval, counts)
+        # "auto" corrects the effect of the prior itself.
+        scale = np.inf if self.prior == "auto" else error
+        warn_of_the_prior(table, self.values_, values, scale)
         return GroupResult(
             value=value,
             standard_error=error,
@@ -247,40 +251,42 @@ class ChainRulePPI(PPIEstimator):
 
     def _check_labels(self, labels):
         if self.verdicts is not None and (self.event, self.label_values) != (None, None):
-            raise ValueError("verdicts says what the labels are: leave out event and label_values.")
+            raise ValueError(
+                f"verdicts={self.verdicts!r} defines the labels. Remove event= and label_values=."
+            )
         if self.event is not None and not labels.any():
-            raise ValueError(f"No human label is event={self.event!r}: pass one that occurs.")
+            raise ValueError(f"No human label equals event={self.event!r}. Pass one that occurs.")
 
     def _label_set(self, labels):
-        """The numbers a human label can be, largest first."""
+        """All possible human labels, largest first."""
         if self.verdicts is not None:
             return np.array([1.0, 0.0, -1.0])
         seen = np.unique(labels)[::-1]
         if self.label_values is not None and self.event is None:
             declared = _declared(self.label_values)
-            strange = seen[~np.isin(seen, declared)]
-            if strange.size:
+            unknown = seen[~np.isin(seen, declared)]
+            if unknown.size:
                 raise ValueError(
-                    f"Human label {strange[0]:g} is not among label_values={self.label_values!r}. "
-                    "Add it, or correct the label."
+                    f"Human label {unknown[0]:g} is not in label_values={self.label_values!r}. "
+                    "Add it or correct the label."
                 )
             seen = declared
         elif np.isin(seen, (0, 1)).all():
             seen = np.array([1.0, 0.0])
         if seen.size == 1:
             raise ValueError(
-                f"All human labels are {seen[0]:g}, so what else they could be is unknown. Pass "
-                "label_values with every label a human could give."
+                f"All human labels are {seen[0]:g}, so the other possible labels are unknown. Pass "
+                "label_values= with all labels that a human could give."
             )
         if seen.size > MOST_VALUES:
             raise ValueError(
-                f"There are {seen.size} different human labels, and the chain rule takes at most "
-                f"{MOST_VALUES}. Use PPIMean or StratifiedPPI, or round the labels."
+                f"There are {seen.size} different human labels, but the chain rule supports at "
+                f"most {MOST_VALUES}. Round the labels, or use PPIMean or StratifiedPPI."
             )
         return seen
 
     def _posterior(self, counts, moments):
-        """Mean and deviation of the posterior, and its interval at any level."""
+        """Mean and standard deviation of the posterior, and the function of its interval."""
         if self.integration == "draws":
             draws = chain_draws(*counts, self.n_draws, as_generator(self.random_state))
             return draws.mean(axis=0), draws.std(axis=0, ddof=1), partial(quantile_interval, draws)
@@ -297,46 +303,46 @@ def _declared(label_values):
         return np.unique(np.asarray(label_values, dtype=float))[::-1]
     except (TypeError, ValueError):
         raise ValueError(
-            f"label_values must be numbers, got {label_values!r}. For labels that are names pass "
-            "the one that counts as event=."
+            f"label_values must be numbers, got {label_values!r}. For labels that are names, pass "
+            "the label of interest as event=."
         ) from None
 
 
-def _unpulled(value, error, interval, counts):
-    """Another mean and interval, where the prior pulls far from what the labels say."""
-    pull = chain_mean_of_pooled_prior(*counts) - value
-    moved = _firm(pull, error, *_ESTIMATE_MOVES)
-    if not moved.any():
+def _with_weaker_prior(value, error, interval, counts):
+    """Correct the mean and the interval if Jeffreys' prior moves them far from the labels."""
+    difference = chain_mean_of_pooled_prior(*counts) - value
+    shift = _firm_shrinkage(difference, error, *_ESTIMATE_LIMITS)
+    if not shift.any():
         return value, interval
     bounds = counts[-1][-1], counts[-1][0]
-    widened = _firm(pull, error, *_INTERVAL_MOVES)
-    return value + moved, partial(_with_and_without, widened, interval, bounds)
+    interval_shift = _firm_shrinkage(difference, error, *_INTERVAL_LIMITS)
+    return value + shift, partial(_extended_interval, interval_shift, interval, bounds)
 
 
-def _firm(pull, standard_error, least, most):
-    """Nothing of a pull up to `least` standard errors, all from `most` on, a line between."""
-    size = np.abs(pull)
+def _firm_shrinkage(difference, standard_error, least, most):
+    """0 up to `least` standard errors, the difference itself from `most` on, linear in between."""
+    size = np.abs(difference)
     line = (size - least * standard_error) * (most / (most - least))
-    return np.sign(pull) * np.clip(line, 0, size)
+    return np.sign(difference) * np.clip(line, 0, size)
 
 
-def _with_and_without(pull, interval, bounds, confidence_level):
-    """From the least to the greatest end of the interval and of the same moved by the pull."""
+def _extended_interval(shift, interval, bounds, confidence_level):
+    """Smallest interval that contains the interval and the shifted interval."""
     low, high = interval(confidence_level)
-    moved = np.clip(low + pull, *bounds), np.clip(high + pull, *bounds)
+    moved = np.clip(low + shift, *bounds), np.clip(high + shift, *bounds)
     return np.minimum(low, moved[0]), np.maximum(high, moved[1])
 
 
 def _classical_variance(table, values):
-    """Posterior variance of the mean label, of the labels alone with all of the prior."""
+    """Posterior variance of the mean label without a judge, under an equally strong prior."""
     n_values, n_labels = table.labeled.shape[1:]
-    # One value's share of the prior is added by `chain_moments`.
+    # `chain_moments` adds the prior of one verdict.
     counts = table.labeled.sum(axis=1, keepdims=True) + (n_values - 1) / n_labels
     return chain_moments(np.ones(counts.shape[:2]), counts, values).labeled_variance
 
 
 def _mean_scores(data):
-    """Mean autorater score of each group's unlabeled rows, where scores are numbers."""
+    """Mean verdict of each group's unlabeled rows; nan if verdicts are names."""
     scores = mean_score(data.autorater)
     if scores is None:
         return np.full(data.n_groups, np.nan)

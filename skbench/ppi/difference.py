@@ -1,4 +1,4 @@
-"""The mean of human labels, alone or with the help of an autorater's mean."""
+"""Estimate the mean human label from the labels alone, or with the verdicts of a judge."""
 
 from __future__ import annotations
 
@@ -26,47 +26,53 @@ from skbench.stats.intervals.moments import divided
 
 
 class ClassicalMean(PPIEstimator):
-    """Mean of the human labels alone: what every other estimator is compared with.
+    """Mean of the human labels alone, the baseline of the other estimators.
 
     Parameters
     ----------
     interval : {"auto", "t", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald"}, \
 default="auto"
-        "auto" takes Wilson for labels 0 and 1 of independent rows chosen with equal
-        probability, t otherwise. "wald" with labels that are not 0 and 1 is the
-        normal interval.
+        Type of the interval. "auto" uses Wilson's interval for labels 0 and 1 of independent rows
+        that were selected with equal probability, and Student's t otherwise. For other labels
+        "wald" is the normal interval.
     bounds : tuple of two floats, default=None
-        Range of the labels; None takes (0, 1) where all labels are 0 or 1.
+        Range of the labels. None uses (0, 1) if all labels are 0 or 1.
 
     Attributes
     ----------
     estimate_ : float
-        Mean label; weighted where there are weights.
+        Mean label, weighted if `fit` got weights.
     standard_error_ : float
-        Its standard error; for bounded labels smoothed as in `PPIMean`, unless
-        the interval is "wald".
-    lambda_, rectifier_ : float
-        0, and the estimate: no autorater is used.
-    n_labeled_, n_unlabeled_, effective_sample_size_
-        Numbers of rows, and of labels.
+        Standard error of the mean. For labels 0 and 1 pseudo-labels smooth it as in `PPIMean`,
+        unless the interval is "wald".
+    lambda_ : float
+        Weight of the judge, always 0.
+    rectifier_ : float
+        The estimate, because no judge contributes to it.
+    n_labeled_, n_unlabeled_ : int
+        Numbers of rows.
+    effective_sample_size_ : float
+        Number of labels.
 
     Raises
     ------
     ValueError
-        If no row has a label, a label is outside `bounds`, or an interval for
-        counts meets labels other than 0 and 1, clusters or weights.
+        If no row has a label, a label is outside `bounds`, or an interval for counts is combined
+        with labels other than 0 and 1, with clusters or with weights.
 
     Warns
     -----
     UserWarning
-        If there is one label, or all labels are equal or in one cluster.
+        If there is only one label, or all labels are equal or in one cluster.
 
     Notes
     -----
-    The variance of clusters is CR2 with Bell and McCaffrey's degrees of freedom; with weights the
-    estimate is the Hajek mean ``sum w y / sum w``. `predict` gives every row the estimate.
+    With clusters the variance is CR2 with the degrees of freedom of Bell and McCaffrey. With
+    weights the estimate is the Hajek mean ``sum w y / sum w``. `predict` returns the estimate for
+    every row.
 
-    When not to use it: where an autorater agrees with the labels and has scored many more rows.
+    When not to use it: if a judge agrees with the labels and has scored many more rows
+    (`PPIMean`).
 
     Examples
     --------
@@ -108,7 +114,7 @@ default="auto"
         return tags
 
     def _autorater(self, table):
-        # Whatever X says of the rows, only its length and its index matter.
+        # Only the length and the index of X matter.
         return np.empty((len(table), 0))
 
     def _fit_groups(self, data):
@@ -136,94 +142,101 @@ default="auto"
         if self.interval in ("t", "wald") or counts:
             return self.interval
         raise ValueError(
-            f'interval="{self.interval}" counts independent labels 0 and 1, but there are other '
+            f'interval="{self.interval}" needs independent labels 0 and 1, but there are other '
             'labels, clusters or weights. Use interval="t".'
         )
 
 
 class PPIMean(PPIEstimator):
-    """Mean human label from few labels and many autorater scores: PPI and PPI++.
+    """Mean human label from few human labels and many judge scores (PPI and PPI++).
 
-    The autorater's mean over the unlabeled rows, corrected by how far the labels
-    are from it where there are labels. Unbiased whatever the autorater is worth.
+    The estimate is the judge's mean score over the unlabeled rows, corrected by the mean
+    difference between label and score in the labeled rows. The correction removes the judge's
+    bias, so a poor judge makes the interval wider but not wrong.
 
     Parameters
     ----------
     power_tuning : bool or "pooled", default=True
-        Whether the autorater's weight is tuned to its agreement with the labels
-        (PPI++). False gives weight 1 to it, or to the mean of several (PPI). "pooled" differs
-        where many groups are fitted at once: they then share one regression.
+        True tunes the judge's weight to its agreement with the labels (PPI++). False gives the
+        judge, or the mean of several judges, weight 1 (PPI). "pooled" matters only when many
+        groups are fitted at once, which then share one regression.
     interval : {"auto", "t", "z"}, default="auto"
-        "t" takes t quantiles and, for labels 0 and 1, a variance smoothed by pseudo-labels; for
-        other bounded labels each end counts one label more at its bound
-        (`skbench.stats.worst_case`). "auto" takes Wilson's interval around the estimate for
-        labels 0 and 1 of independent rows and a tuned weight, unless "t" is expected to be
-        narrower. "z" is the normal interval of the papers, far too short with few labels.
+        Type of the interval. "t" uses Student's t with a safe variance for few labels. Labels 0
+        and 1 get pseudo-labels. For other bounded labels each end adds one label at its bound
+        (`skbench.stats.worst_case`). "auto" uses Wilson's interval around the estimate if labels
+        are 0 and 1, rows are independent and not weighted, the weight is tuned, and "t" is not
+        expected to be narrower. Otherwise it uses "t". "z" is the normal interval of the papers,
+        which is much too short with few labels.
     bounds : tuple of two floats, default=None
-        Range of the labels by their definition. None takes 0 to 1 if all labels lie there,
-        the scale that whole numbers show (labels from 1 to 5), and no bounds otherwise.
+        Range of the labels by definition. None uses 0 to 1 if all labels are in this range, infers
+        the scale of whole numbers (such as 1 to 5), and uses no bounds otherwise.
     population : "rows" or None, default=None
-        "rows" estimates the mean label of these very rows, labeled and unlabeled; None
-        that of what they are a sample of. It changes the standard error.
+        "rows" estimates the mean label of exactly these rows, labeled and unlabeled. None
+        estimates the mean of the population that the rows were sampled from. The choice changes
+        the standard error.
 
     Attributes
     ----------
     estimate_ : float
-        Estimate, ``lambda_ * mean autorater score of unlabeled rows + rectifier_``,
-        cut to the range of the labels where that is known.
+        Estimate, ``lambda_ * mean score of unlabeled rows + rectifier_``, clipped to the range of
+        the labels if that is known.
     standard_error_ : float
-        Its standard error; nan for fewer than two labels.
+        Standard error of the estimate; nan with fewer than two labels.
     lambda_ : float or ndarray of shape (n_autoraters,)
-        Weight of the autorater, the papers' lambda.
+        Weight of each judge (lambda in the papers).
     rectifier_ : float
-        Mean of ``y - lambda_ * f`` over the labeled rows.
+        Mean of ``y - lambda_ * f`` over the labeled rows, with `f` the judge's score.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     bounds_ : tuple of two floats or None
-        Range of the labels that was taken.
+        Range of the labels in use.
     effective_sample_size_ : float
-        Number of labels from which the classical mean has this standard error. With few
-        labels 0 and 1 the ratio of interval widths differs.
+        Number of labels whose mean would have the same standard error. With few labels 0 and 1
+        the ratio of interval widths differs from the ratio of standard errors.
 
     Raises
     ------
     ValueError
-        If no row has a label, a label is outside `bounds`, or an autorater score is
-        missing or infinite.
+        If no row has a label, a label is outside `bounds`, or a score is missing or infinite.
 
     Warns
     -----
     UserWarning
-        If there is one label, labels are all equal or in one cluster, no unlabeled row or only
-        one cluster of them helps, or an autorater is constant.
+        If there is only one label, or all labels are equal or in one cluster. If there are no
+        unlabeled rows, or all are in one cluster. If a judge gives all rows the same score.
 
     Notes
     -----
-    The estimate is that of [1]_, the tuning that of [2]_, with residual variances of divisor
-    ``n - 1`` (the authors' software has n). Several autoraters are weighed by least squares
-    without bounds, and cost a degree of freedom each. The weight of one is cut to [0, 1], so the
-    units of its score matter.
+    The estimate is that of PPI [1]_ and the tuning that of PPI++ [2]_. Residual variances have
+    the divisor ``n - 1``; the authors' software uses n. Least squares without bounds weights
+    several judges, which costs one degree of freedom per judge. The weight of a single judge is
+    clipped to [0, 1], so its scores must be in the units of the labels.
 
-    Coverage of 95% intervals by simulation with binary labels, 300 unlabeled
-    rows, truth .95 and an autorater right on 95% (90%) of the good (bad) rows, at
-    10, 20, 30, 50 and 100 labels: "z" .23, .58, .75, .89 and .90, of width 0 in 60%
-    of the draws with 10; "t" 1, 1, 1, 1 and .96 (test_z_interval_fails_with_few_labels).
-    "t" never fell below .93 (test_default_interval_covers), with 4 unlabeled rows too. The choice
-    of "auto" depends on numbers of rows and the explained variance
-    (`skbench.stats.ppi.t_interval_is_narrower`); the narrower of both would cover .92. "auto" never
-    covered less than Wilson's interval of the labels by more than .015 (test_automatic_interval).
+    *Simulated coverage* of 95% intervals with binary labels, 300 unlabeled rows and a true mean of
+    0.95. The judge is correct for 95% of the positive and 90% of the negative rows.
 
-    Clusters get a CR2 variance and a power that counts clusters
-    (`skbench.stats.ppi.clustered_share`). Where all unlabeled rows are in one cluster
-    the estimate is that of the labels alone. With weights the rectifier is a Hajek
-    mean, and the autorater is averaged over all rows.
+    - "z" covers 0.23, 0.58, 0.75, 0.89 and 0.90 with 10, 20, 30, 50 and 100 labels. With 10 labels
+      60% of the intervals have width 0 (test_z_interval_fails_with_few_labels).
+    - "t" covers 1, 1, 1, 1 and 0.96. It covered at least 0.93 in all settings, also with 4
+      unlabeled rows (test_default_interval_covers).
+    - "auto" covered at most 0.015 less than Wilson's interval of the labels
+      (test_automatic_interval). It chooses by the numbers of rows and the explained variance
+      (`skbench.stats.ppi.t_interval_is_narrower`). The narrower interval would cover only 0.92.
 
-    `predict` gives a row ``lambda_ f + c`` with the constant that makes the mean over the fitted
-    rows the estimate. It may leave the range of the labels.
+    With clusters the variance is CR2 and the judge's weight depends on the numbers of clusters
+    (`skbench.stats.ppi.clustered_share`). If all unlabeled rows are in one cluster, the estimate
+    is the mean of the labels. With `sample_weight` the rectifier is a Hajek mean and the judge's
+    mean is over all rows.
 
-    When not to use it: for binary labels and an autorater with two values and some 10 to 50 labels
-    for each (`ChainRulePPI` is a little shorter); with fewer than 10 labels; with an autorater
-    whose agreement with humans differs between labeled and unlabeled rows.
+    `predict` returns ``lambda_ f + c``. The constant makes the mean over the fitted rows equal to
+    the estimate. Predictions may leave the range of the labels.
+
+    When not to use it:
+
+    - with fewer than 10 labels;
+    - if the judge's agreement with humans differs between labeled and unlabeled rows;
+    - for binary labels and two verdicts with about 10 to 50 labels each, where the interval of
+      `ChainRulePPI` is slightly shorter.
 
     References
     ----------
@@ -242,8 +255,8 @@ class PPIMean(PPIEstimator):
     >>> ppi = PPIMean().fit(autorater, y)
     >>> print(f"{ppi.estimate_:.2f} +- {ppi.standard_error_:.3f}, lambda {ppi.lambda_:.2f}")
     0.66 +- 0.029, lambda 0.80
-    >>> print(f"worth {ppi.effective_sample_size_:.0f} labels instead of 100")
-    worth 291 labels instead of 100
+    >>> print(f"as precise as {ppi.effective_sample_size_:.0f} labels, with 100")
+    as precise as 291 labels, with 100
     """
 
     def __init__(
@@ -283,7 +296,7 @@ class PPIMean(PPIEstimator):
             found = found._replace(df=np.where(np.isnan(found.df), np.nan, np.inf))
         exact = (self.population == "rows") & (found.n_unlabeled == 0)
         known = (found.variance > 0) | exact | (self.interval == "z")
-        # In the papers' normal interval, and where nothing is left, there is no worst case.
+        # The papers' normal interval has no worst case, nor has an interval of width 0.
         worst = self.interval != "z" and not exact.any()
         left = 1.0
         if self.population == "rows":
@@ -292,21 +305,21 @@ class PPIMean(PPIEstimator):
         self._kind = "t" if self.interval == "auto" else self.interval
         self._labels_are_binary = is_binary(data, bounds)
         if self.interval == "auto" and self.power_tuning and self._labels_are_binary:
-            interval, self._kind = self._narrower(data, found, interval)
+            interval, self._kind = self._automatic(data, found, interval)
         settings = bounds, classical.variance, None, worst_cases
         return difference_result(data, found, interval, *settings)
 
-    def _narrower(self, data, found, t_of):
-        """Interval by t or Wilson's, as decided for each group, and what it is called."""
+    def _automatic(self, data, found, t_of):
+        """Choose Student's t or Wilson's interval for each group; also return their names."""
         n, N = found.n_labeled, found.n_unlabeled
         share = ppi.explained_share(row_moments(data)[0], self.power_tuning == "pooled")
         by_t = ppi.t_interval_is_narrower(share, n, N, found.df) | np.isnan(found.variance)
-        # Of a finite population the labeled part is certain.
+        # In a finite population the labels of the labeled rows are known.
         size = divided(n * (n + N), N) if self.population == "rows" else n
         by_t |= np.isnan(size)
         wilson = partial(_wilson_of_mean, np.clip(found.value, 0, 1), np.where(by_t, 1, size))
         names = [name for name, used in (("t", by_t.any()), ("wilson", ~by_t.all())) if used]
-        return partial(_either, by_t, t_of, wilson), " and ".join(names)
+        return partial(_chosen, by_t, t_of, wilson), " and ".join(names)
 
 
 def _wilson_of_mean(value, size, confidence_level):
@@ -314,7 +327,7 @@ def _wilson_of_mean(value, size, confidence_level):
     return binomial.wilson_interval(known * size, size, confidence_level)
 
 
-def _either(first, one, other, confidence_level):
+def _chosen(first, one, other, confidence_level):
     pairs = zip(one(confidence_level), other(confidence_level), strict=True)
     return tuple(np.where(first, a, b) for a, b in pairs)
 
@@ -332,7 +345,7 @@ def _of_these_rows(data, power_tuning, bounds):
     ddof = _ddof(power, power_tuning)
     found = ppi.finite_difference_estimate(labeled, unlabeled, power, bounds, ddof)
     alone = ppi.difference_estimate(labeled, unlabeled, 0 * power, bounds)
-    # So that the labels with s^2 (1 / m - 1 / all) = variance are n classical / variance.
+    # Chosen so that n classical / variance is the m with s^2 (1 / m - 1 / all) = variance.
     share = alone.n_labeled / (alone.n_labeled + alone.n_unlabeled)
     per_label = divided(found.variance, found.variance + share * alone.variance)
     return found, alone._replace(variance=alone.variance * per_label)
@@ -360,7 +373,7 @@ def _power(data, power_tuning, share=None):
 
 
 def _ddof(power, power_tuning):
-    """A regression on each group's own labels costs them a degree of freedom per autorater."""
+    """Degrees of freedom that the labels lose: one per judge if each group has a regression."""
     return power.shape[1] if power_tuning is True else 1
 
 

@@ -1,4 +1,4 @@
-"""One prediction-powered estimate per group, and its way into empirical Bayes."""
+"""One prediction-powered estimate per group, summarized for empirical Bayes."""
 
 from __future__ import annotations
 
@@ -33,93 +33,95 @@ from skbench.ppi._group_summary import (
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.intervals.means import normal_interval
 
-# Pseudo-labels make intervals safe and variances too large on average; shrinkage needs
-# variances that are right on average.
+# Pseudo-labels make variances too large on average, but shrinkage needs unbiased variances.
 _UNSMOOTHED = {ClassicalMean: {"interval": "wald"}, PPIMean: {"interval": "z"}}
 
 
 @checked
 class GroupedPPI(Documented, BaseEstimator):
-    """Correct an autorater in every group at once, and summarize for shrinkage.
+    """Correct a judge by human labels in every group, and summarize the groups for shrinkage.
+
+    Groups are, for example, topics or models. ``estimate()`` gives one corrected estimate per
+    group. ``summary_`` is the input of `EmpiricalBayes`, which borrows strength from other groups.
 
     Parameters
     ----------
     estimator : estimator of `skbench.ppi` or None, default=None
-        What to estimate in each group; None is ``PPIMean()``. ``ClassicalMean()``
-        leaves the autorater out; ``PPIMean(population="rows")`` asks for the mean
-        labels of these very rows.
+        Estimator for each group; None is ``PPIMean()``. ``ClassicalMean()`` ignores the judge.
+        ``PPIMean(population="rows")`` estimates the mean label of exactly these rows.
     power : {"shared", "per group"}, default="shared"
-        Whether a tuned autorater has one regression of labels on its scores, pooled
-        within groups, or one per group, which takes some 100 labels in each.
+        Whether the judge's tuned weight comes from one regression of labels on scores, pooled
+        within groups, or from one regression per group, which needs about 100 labels per group.
     features : DataFrame, default=None
-        What else is known of the groups: one row per group, with a column (or an
-        index) of the name of `by`. Groups that have no rows in `X` are ignored.
+        Further features of the groups for `summary_`: one row per group, with a column or an index
+        named like `by`. Groups without rows in `X` are ignored.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of an `estimator` that draws and has none of its own.
+        Seed for an `estimator` that uses random draws and has no seed.
 
     Attributes
     ----------
     labels_ : pandas.Index of length n_groups
         The groups, sorted.
     estimate_ : ndarray of shape (n_groups,)
-        Corrected estimates, cut to the range of the labels where that is known; nan
-        for groups without a label.
+        Corrected estimates, clipped to the range of the labels if that is known; nan for groups
+        without labels.
     standard_error_ : ndarray of shape (n_groups,)
-        Their standard errors; from the other groups where there is one label.
+        Standard errors. A group with one label uses the variance of the other groups.
     lambda_ : ndarray of shape (n_groups, n_autoraters)
-        Weight of each autorater; lower in groups with few unlabeled rows.
+        Weight of each judge, lower in groups with few unlabeled rows.
     rectifier_ : ndarray of shape (n_groups,)
-        What is added to the autorater's mean times its weight.
+        Mean of ``y - lambda_ * f`` over the labeled rows (`f` is the judge's score).
     n_labeled_, n_unlabeled_ : ndarray of int of shape (n_groups,)
         Numbers of rows.
     effective_sample_size_ : ndarray of shape (n_groups,)
-        Number of labels from which the classical mean has this standard error.
+        Number of labels whose mean would have the same standard error.
     features_ : DataFrame with n_groups rows
-        Mean score of each autorater (for up to ten verdicts, the share of each but the first)
-        over all rows of the group, free of the estimate's noise, and `features`.
+        The mean score of each judge over all rows of the group, without the error that it shares
+        with the estimate, and the columns of `features`. `ChainRulePPI` has the share of each
+        verdict but the first.
     unlabeled_groups_ : pandas.Index
-        Groups without a label. They are not in `summary_`; an estimator fitted on
-        it can predict them from ``features_.loc[unlabeled_groups_]``.
+        Groups without labels, which are not in `summary_`. An estimator that is fitted on
+        `summary_` can predict them from ``features_.loc[unlabeled_groups_]``.
     summary_ : GroupSummary
-        The labeled groups, for `EmpiricalBayes` and its relatives.
+        The labeled groups as input for `EmpiricalBayes` and similar estimators.
     estimator_ : estimator
-        The estimator as it was used.
+        The estimator in use.
 
     Raises
     ------
     ValueError
-        If no group has two labels, `features` lack a group or
-        repeat one, or as the estimator raises.
+        If no group has two labels, `features` miss or repeat a group, or the estimator raises.
 
     Warns
     -----
     UserWarning
-        If groups have no label, or one; if the autorater's weight is not tuned.
+        If groups have no label or too few, or the judge's weight is not tuned.
 
     Notes
     -----
-    The estimates use all rows and are unbiased in each group. The summary is made for shrinkage:
+    The estimates use all rows and are unbiased in each group. `summary_` differs from them in three
+    ways that shrinkage needs:
 
-    1. A feature computed from the same rows as the estimate shares its noise, which lowers
-       average coverage to .47. The shared part is taken out of the feature
-       (`skbench.stats.ppi.independent_feature`), but with ``population="rows"``, where scores
-       have no noise.
-    2. `sigma2` is right on average, where intervals with few labels need larger variances.
-    3. A group's own variance is correlated with the error of its estimate. `sigma2` is
-       ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals ``y - lambda f``
-       with `d` degrees of freedom, `p` that of all groups at this group's lambda, `n` the
-       labels, `u` the part of the unlabeled rows.
+    1. A feature from the same rows as the estimate shares its sampling error, which reduced average
+       coverage to 0.47. `features_` therefore has the shared part removed
+       (`skbench.stats.ppi.independent_feature`). With ``population="rows"`` scores have no sampling
+       error and nothing is removed.
+    2. `sigma2` is unbiased, while intervals with few labels use larger variances.
+    3. The variance of a single group is correlated with the error of its estimate. So `sigma2` is
+       shrunk to ``(d v + 20 p) / ((d + 20) n) + u``. Here `v` is the variance of the residuals
+       ``y - lambda f`` with `d` degrees of freedom, `p` the pooled variance at this group's lambda,
+       `n` the number of labels, and `u` the part of the unlabeled rows.
 
-    A shared regression that explains no more than chance within groups is left out of `z`, so
-    that shares of right answers stay shares. In simulations of 200 groups with 10 labels each,
-    empirical Bayes on the summary has .16 to .43 of the mean squared error of the estimates
-    alone, and its intervals cover .95 to .98 (test_bridge_in_every_cell). For the mean of all
-    reviews of a product its errors with ``PPIMean(population="rows")`` are .39 to .70 of those of
-    [1]_, and 95% intervals cover .94 to .96 (test_mean_of_these_rows).
+    If the shared regression explains no more than chance, `z` omits the judge, so that proportions
+    of correct answers remain proportions. In simulations of 200 groups with 10 labels each,
+    empirical Bayes on the summary had 0.16 to 0.43 of the mean squared error of the estimates, and
+    its intervals covered 0.95 to 0.98 (test_bridge_in_every_cell). For the mean of all reviews of a
+    product, its error with ``PPIMean(population="rows")`` was 0.39 to 0.70 times that of [1]_, and
+    95% intervals covered 0.94 to 0.96 (test_mean_of_these_rows).
 
-    When not to use it: with an untuned autorater (``power_tuning=False``) before
-    shrinkage; with `StratifiedPPI` or `ChainRulePPI` before shrinkage in groups of few
-    labels, whose variances and priors are made for intervals of single groups.
+    When not to use it: before shrinkage with an untuned judge (``power_tuning=False``), or with
+    `StratifiedPPI` or `ChainRulePPI` in groups of few labels, because their variances and priors
+    are designed for intervals of single groups; for a single mean (`PPIMean`).
 
     References
     ----------
@@ -172,16 +174,16 @@ class GroupedPPI(Documented, BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, of labeled and unlabeled rows.
+            Verdicts or scores of labeled and unlabeled rows, one column per judge.
         y : array-like of shape (n_rows,)
-            Human labels, nan where a row is unlabeled.
+            Human labels; nan where a row has no label.
         by : array-like of shape (n_rows,), default=None
-            Group of each row; None takes all rows as one group.
+            Group of each row. None treats all rows as one group.
         cluster : array-like of shape (n_rows,), default=None
-            Rows of a group that depend on each other.
+            Cluster of each row within its group. Rows of one cluster depend on each other.
         sample_weight : array-like of shape (n_rows,), default=None
-            One over the probability that the row was chosen for labeling, up to a
-            common factor; may be nan on unlabeled rows.
+            The inverse of the probability that a row was selected for labeling, up to a common
+            factor. It may be nan in unlabeled rows.
 
         Returns
         -------
@@ -194,7 +196,7 @@ class GroupedPPI(Documented, BaseEstimator):
         self._result = self.estimator_._fit_groups(data)
         self._bounds = score_bounds(data, getattr(self.estimator_, "bounds", None))
         for name in ("_summarized", "features_", "summary_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # results of an earlier fit
         self._data, self._names = data, column_names(X)
         self._store(data)
         self.n_features_in_ = self.estimator_.n_features_in_
@@ -206,27 +208,27 @@ class GroupedPPI(Documented, BaseEstimator):
         return self
 
     def predict(self, X: Table, by: ArrayLike | None = None) -> np.ndarray:
-        """Calibrated score of each row, by the calibration of its group.
+        """Predict the human label of each row by the calibration of its group.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, in the columns of `fit`.
+            Scores of the judges, in the columns of `fit`.
         by : array-like of shape (n_rows,), default=None
-            Group of each row, one of `labels_`; None where `fit` had one group.
+            Group of each row, one of `labels_`. None is allowed if `fit` had one group.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            As the `predict` of the estimator; its mean over the rows of a group in `fit`
-            is that group's ``estimate_``. nan in groups without a label.
+            Calibrated scores as from the estimator's `predict`; nan in groups without labels. Their
+            mean over the fitted rows of a group is the group's ``estimate_``.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            As the estimator's `predict`, or for a group that `fit` did not have.
+            As in the estimator's `predict`, and for a group without rows in `fit`.
         """
         check_is_fitted(self)
         check_same_index(X=X, by=by)
@@ -242,54 +244,54 @@ class GroupedPPI(Documented, BaseEstimator):
         by: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Coefficient of determination of ``predict(X, by)`` on the labeled rows.
+        """Coefficient of determination (R2) of ``predict(X, by)`` on the labeled rows.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores.
+            Scores of the judges.
         y : array-like of shape (n_rows,)
-            Human labels; rows where it is nan are left out.
+            Human labels. Rows with nan are ignored.
         by : array-like of shape (n_rows,), default=None
-            As in `predict`; rows of groups without a label in `fit` are left out.
+            As in `predict`. Rows of groups without labels in `fit` are ignored.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 
         Returns
         -------
         float
-            R2, as that of scikit-learn's regressors; nan with one label.
+            R2 as in scikit-learn's regressors; nan with one label.
 
         Raises
         ------
         ValueError
-            If no row has a label, or as in `predict`.
+            If no row has a label, and as in `predict`.
         """
         check_same_index(X=X, y=y, by=by, sample_weight=sample_weight)
         predicted = self.predict(X, by)
         return self.estimator_._score(predicted, y, sample_weight)
 
     def estimate(self, confidence_level: Level = 0.95) -> Estimate:
-        """The corrected estimate of every group, without shrinkage.
+        """Return the corrected estimate of every group, without shrinkage.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Nominal level of the intervals.
+            Nominal coverage of the intervals.
 
         Returns
         -------
         Estimate
-            In the order of `labels_`; nan for groups without a label. A group with one label,
-            or with labels that are all equal, takes the spread of the other groups; with one
-            label the guarantee becomes an average over groups.
+            Estimates in the order of `labels_`; nan for groups without labels. A group with one
+            label, or with equal labels, uses the variance of the other groups. If a group has one
+            label, the guarantee is an average over groups.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For a level outside (0, 1).
+            If the confidence level is outside (0, 1).
         """
         check_is_fitted(self)
         low, high = self._result.interval(confidence_level)
@@ -324,7 +326,6 @@ class GroupedPPI(Documented, BaseEstimator):
         return estimator
 
     def _direct(self, data):
-        """What the estimator finds, its variances not made safe for intervals."""
         changed = _UNSMOOTHED.get(type(self.estimator_), {})
         if data is self._data and not changed:
             return self._result
@@ -333,18 +334,17 @@ class GroupedPPI(Documented, BaseEstimator):
     def _store(self, data):
         result = self._result
         standard_error = result.standard_error
-        # Labels that are all alike have no spread that tells of the group.
-        alike = standard_error == 0
-        if alike.any():
-            alike &= np.isnan(result.interval(0.95)[0])
-        self._borrows = (np.isnan(standard_error) | alike) & (result.n_labeled > 0)
+        equal = standard_error == 0  # equal labels give no information about the variance
+        if equal.any():
+            equal &= np.isnan(result.interval(0.95)[0])
+        self._borrows = (np.isnan(standard_error) | equal) & (result.n_labeled > 0)
         if self._borrows.any():
             from_others = np.sqrt(pooled_variances(self._direct(data), data, np.inf))
             from_others = np.where(from_others > 0, from_others, np.nan)
             standard_error = np.where(self._borrows, from_others, standard_error)
         self.labels_ = data.labels
         labeled = result.n_labeled > 0
-        # A posterior has an answer without labels too, but it is the prior's.
+        # A posterior without labels is only the prior.
         self.estimate_ = np.where(labeled, cut(result.value, self._bounds), np.nan)
         self.standard_error_ = np.where(labeled, standard_error, np.nan)
         self.lambda_ = result.lambda_
@@ -356,7 +356,6 @@ class GroupedPPI(Documented, BaseEstimator):
 
     @cached_property
     def _summarized(self):
-        """The rows as the summary reads them, and the estimates it makes of them."""
         data = self._data
         if self.estimator_.get_params().get("power_tuning") == "pooled":
             data = without_useless_autorater(data)
@@ -364,7 +363,7 @@ class GroupedPPI(Documented, BaseEstimator):
 
     @cached_property
     def features_(self) -> pd.DataFrame:
-        """Autorater means of all groups, and the caller's table joined to them."""
+        """Mean scores of the groups, joined with `features`."""
         cut_up = getattr(self.estimator_, "bins_", None) is not None
         numeric = self.estimator_._numeric_autorater or cut_up
         columns = autorater_columns(self._data, self._names, numeric)
@@ -374,13 +373,14 @@ class GroupedPPI(Documented, BaseEstimator):
         clash = means.columns.intersection(known.columns)
         if len(clash):
             raise ValueError(
-                f"features has a column {clash[0]!r}, the name of an autorater's mean. Rename it."
+                f"features has a column {clash[0]!r}, but a judge's mean score has this name. "
+                "Rename it."
             )
         return pd.concat([means, known], axis=1)
 
     @cached_property
     def summary_(self) -> GroupSummary:
-        """The labeled groups, for estimators that shrink."""
+        """The labeled groups as input for estimators that shrink."""
         data, direct = self._summarized
         labeled = self.n_labeled_ > 0
         features = self.features_[labeled]

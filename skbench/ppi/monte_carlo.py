@@ -1,4 +1,4 @@
-"""Any quantity computed from means and proportions, by Monte Carlo integration."""
+"""Estimate any function of means and proportions by Monte Carlo integration."""
 
 from __future__ import annotations
 
@@ -36,61 +36,60 @@ _BATCH_CELLS = 2**22  # rows drawn at once
 
 @checked
 class MonteCarloPPI(Documented, BaseEstimator):
-    """Posterior of any quantity built from means and proportions of the rows.
+    """Posterior of any function of means and proportions of labeled and unlabeled rows.
 
-    Name the means and proportions, say which rows each is learned from, and write the
-    quantity as a function of them.
+    Name the means and proportions, select the rows from which each is estimated, and write the
+    quantity of interest as a function of them.
 
     Parameters
     ----------
     parameters : dict of str to Mean, Proportion or KProportion
         The unknown means and proportions, by name.
     statistic : callable
-        Function with the names of `parameters` as arguments. It gets arrays with draws
-        on the first axis and returns one number per draw, or one row per draw for
+        Function with the names of `parameters` as arguments. Each argument is an array with draws
+        on the first axis. The function returns one number per draw, or one row per draw for
         several quantities.
     n_draws : int, default=10_000
-        Number of draws. The ends of a 95% interval are then off by some 2% of a
-        standard deviation.
+        Number of draws. With 10,000 draws the ends of a 95% interval have a simulation error of
+        about 2% of a standard deviation.
     random_state : None, int, RandomState or Generator, default=None
-        Makes the draws repeatable.
+        Seed of the draws.
     integration : {"draws", "bootstrap"}, default="draws"
-        What is drawn: the parameters from their posteriors, or, without priors, labeled and
-        unlabeled rows anew, each with replacement; the means and shares of the rows drawn
-        then take the place of posterior draws.
+        "draws" samples the parameters from their posteriors. "bootstrap" has no priors. It samples
+        labeled and unlabeled rows with replacement and uses their means and proportions.
 
     Attributes
     ----------
     labels_ : pandas.RangeIndex of length n_quantities
-        The quantities, numbered.
+        Numbers of the quantities.
     draws_ : Draws
-        Posterior draws of the quantities.
+        Posterior draws (or bootstrap replicates) of the quantities.
     estimate_, standard_error_ : float or ndarray of shape (n_quantities,)
-        Mean and standard deviation of the posterior.
+        Mean and standard deviation of the draws.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
 
     Raises
     ------
     ValueError
-        If no row has a label, a selector names an unknown column or gives values of
-        the wrong kind, or the statistic does not return one finite number per draw.
+        If no row has a label, a selector names an unknown column or returns values of the wrong
+        kind, or the statistic does not return one finite number per draw.
 
     Warns
     -----
     UserWarning
-        If a mean has three rows or fewer.
+        If a mean has at most three rows, or the same value in all rows.
 
     Notes
     -----
-    Sections 2.2 and 4.1.2 of [1]_. The parameters are taken as independent, which they are if no
-    two are learned from the same rows of the same column: learn what the autorater says from
-    ``rows="unlabeled"``. The bootstrap of section 5.4.3 needs no such independence, and with some
-    hundred labels gives almost the same interval (test_bootstrap_is_near_the_posterior); with few
+    Sections 2.2 and 4.1.2 of [1]_. The method assumes independent parameters. They are independent
+    if no two are estimated from the same rows of the same column, so estimate the mean verdict from
+    ``rows="unlabeled"``. The bootstrap of section 5.4.3 does not need independence. With a few
+    hundred labels its interval is almost the same (test_bootstrap_is_near_the_posterior). With few
     labels of a verdict it is too short.
 
-    When not to use it: for the quantities that `PPIMean`, `StratifiedPPI`
-    and `ChainRulePPI` compute without draws.
+    When not to use it: for the quantities that `PPIMean`, `StratifiedPPI` and `ChainRulePPI`
+    compute without draws; for clustered rows; for a ratio whose denominator can be 0.
 
     References
     ----------
@@ -99,7 +98,7 @@ class MonteCarloPPI(Documented, BaseEstimator):
 
     Examples
     --------
-    How much better are long answers than short ones, in the eyes of humans?
+    The ratio of the mean ratings of long and short answers:
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -144,9 +143,9 @@ class MonteCarloPPI(Documented, BaseEstimator):
         Parameters
         ----------
         X : DataFrame of shape (n_rows, n_columns), or array-like
-            What selectors read; an array has columns ``"x0"``, ``"x1"`` and so on.
+            The columns that selectors use. An array has the columns ``"x0"``, ``"x1"`` and so on.
         y : array-like of shape (n_rows,)
-            Human labels of any kind, missing (nan or None) where a row is unlabeled.
+            Human labels of any kind; nan or None where a row has no label.
 
         Returns
         -------
@@ -155,7 +154,7 @@ class MonteCarloPPI(Documented, BaseEstimator):
         Raises
         ------
         ValueError
-            As the class says.
+            See the class.
         """
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
@@ -185,7 +184,7 @@ class MonteCarloPPI(Documented, BaseEstimator):
         return self
 
     def estimate(self, confidence_level: Level = 0.95) -> Estimate:
-        """The estimates with their intervals.
+        """Return the estimates with their intervals.
 
         Parameters
         ----------
@@ -195,21 +194,21 @@ class MonteCarloPPI(Documented, BaseEstimator):
         Returns
         -------
         Estimate
-            One entry per quantity that the statistic returns.
+            One entry per quantity. The interval is nan if all rows have the same value.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For a level outside (0, 1).
+            If the confidence level is outside (0, 1).
         """
         check_is_fitted(self)
         found = replace(
             self.draws_.interval(confidence_level),
             method=f"{_METHODS[self.integration]} ({self.n_draws} draws)",
         )
-        # Rows that are all alike cannot tell how far others would be.
+        # Equal rows give no information about the variance.
         known = found.high > found.low
         ends = (np.where(known, x, np.nan) for x in (found.low, found.high, found.standard_error))
         return replace(found, **dict(zip(("low", "high", "standard_error"), ends, strict=True)))
@@ -219,18 +218,19 @@ class MonteCarloPPI(Documented, BaseEstimator):
         if values.ndim not in (1, 2) or len(values) != self.n_draws:
             raise ValueError(
                 f"The statistic returned an array of shape {values.shape} for {self.n_draws} "
-                "draws. Return one number per draw, or one row per draw: sum over axis 1, not 0."
+                "draws. It must return one number or one row per draw. Sum over axis 1, not over "
+                "axis 0."
             )
         if not np.isfinite(values).all():
             raise ValueError(
                 f"The statistic is not finite in {int((~np.isfinite(values)).sum())} of "
-                f"{values.size} values. Does it divide by something that can be 0?"
+                f"{values.size} values. Check whether it divides by 0."
             )
         return values
 
 
 def _tables(X, y):
-    """Labeled, unlabeled and all rows, the label as a column of its own."""
+    """Labeled, unlabeled and all rows, with the label as a column."""
     check_same_index(X=X, y=y)
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
@@ -240,21 +240,20 @@ def _tables(X, y):
         X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     if _LABEL in X.columns:
         raise ValueError(
-            f"X has a column {_LABEL!r}, which is the name of the human label here. Rename it."
+            f"X has a column {_LABEL!r}, but this name is reserved for the human label. Rename it."
         )
     labels = pd.Series(label_column(y, "MonteCarloPPI")).to_numpy()
     table = X.assign(**{_LABEL: labels})
     labeled = table[_LABEL].notna()
     if not labeled.any():
         raise ValueError(
-            f"None of the {len(X)} rows has a human label: y is missing throughout. Have some "
-            "rows labeled, chosen at random."
+            f"None of the {len(X)} rows has a human label in y. Label a random sample of rows."
         )
     return {"labeled": table[labeled], "unlabeled": table[~labeled], "all": table}
 
 
 def _resampled(parameters, tables, n_draws, rng):
-    """Means and shares of labeled and unlabeled rows drawn with replacement."""
+    """Means and proportions of bootstrap samples of the labeled and of the unlabeled rows."""
     n = {rows: len(tables[rows]) for rows in ("labeled", "unlabeled")}
     cells, keep = {}, {}
     for name, parameter in parameters.items():
@@ -262,7 +261,7 @@ def _resampled(parameters, tables, n_draws, rng):
         keep[name] = np.flatnonzero(kept(parameter, table))
         cells[name] = parameter.cells(name, table)
     labeled_first = np.argsort(tables["all"][_LABEL].isna().to_numpy(), kind="stable")
-    # "all" has the rows in the order they came in, the drawn ones labeled first.
+    # The table "all" keeps the input order, but the counts start with the labeled rows.
     place = {"all": np.argsort(labeled_first), "labeled": np.arange(n["labeled"])}
     place["unlabeled"] = n["labeled"] + np.arange(n["unlabeled"])
     parts = {name: [] for name in parameters}

@@ -1,4 +1,4 @@
-"""The unknown means and proportions that `MonteCarloPPI` puts together."""
+"""The unknown means and proportions that `MonteCarloPPI` combines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from skbench.stats.ppi.posteriors import (
 
 
 class _Parameter:
-    """Selected rows of a table; one number each unless `cells` says otherwise."""
+    """A quantity that is estimated from selected rows of a table."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class _Parameter:
         self.given = given
 
     def cells(self, name: str, table: pd.DataFrame) -> np.ndarray:
-        """Its value in every selected row, of shape (n_selected, 1)."""
+        """Values of the selected rows, of shape (n_selected, 1)."""
         return _numbers(name, _selected(self, table))[:, None]
 
 
@@ -43,18 +43,18 @@ class Mean(_Parameter):
     Parameters
     ----------
     selector : str or callable
-        A column of the table, or a function from the table to one number per row. The
+        A column of the table, or a function of the table that returns one number per row. The
         table has the columns of `X` and the human label as ``"y"``.
     rows : {"labeled", "unlabeled", "all"}, default="labeled"
-        Which rows the table has.
+        The rows of the table.
     given : callable, default=None
-        Function from the table to one bool per row: the rows to keep.
+        Function of the table that returns one bool per row. Only rows with True count.
 
     Notes
     -----
-    Normal above 30 rows, Student's t with ``n - 1`` degrees of freedom up to 30
-    (`skbench.stats.posteriors.mean_draws`). With three rows (two degrees of
-    freedom) its variance is infinite.
+    The posterior is normal with more than 30 rows and Student's t with ``n - 1`` degrees of freedom
+    otherwise (`skbench.stats.posteriors.mean_draws`). With three rows (two degrees of freedom) its
+    variance is infinite.
 
     Examples
     --------
@@ -62,23 +62,22 @@ class Mean(_Parameter):
     """
 
     def posterior(self, name: str, table: pd.DataFrame) -> Any:
-        """What draws and nodes need: the sample's mean, variance and size."""
+        """Mean, variance and size of the sample."""
         values = _numbers(name, _selected(self, table))
         if values.size < 2:
             raise ValueError(
-                f"The mean {name!r} has {values.size} rows, and a spread takes two. Choose other "
-                "rows, or label more."
+                f"The mean {name!r} has {values.size} rows, but a variance needs two. Select other "
+                "rows or label more rows."
             )
         if values.size <= 3:
             warn(
-                f"The mean {name!r} has {values.size} rows: its posterior has no finite variance, "
-                "and standard_error_ says nothing. Use the interval."
+                f"The mean {name!r} has {values.size} rows, so its posterior variance is infinite. "
+                "Ignore standard_error_ and use the interval."
             )
         if np.ptp(values) == 0:
             warn(
-                f"The mean {name!r} has the same value in all {values.size} rows: nothing tells "
-                "how far other rows would be, and intervals miss its uncertainty. Take Proportion "
-                "for shares of 0 and 1, or label more."
+                f"The mean {name!r} has the same value in all {values.size} rows, so intervals "
+                "omit its uncertainty. Use Proportion for values 0 and 1, or label more rows."
             )
         return values.mean(), values.var(ddof=1), values.size
 
@@ -94,13 +93,13 @@ class Proportion(_Parameter):
     Parameters
     ----------
     selector : str or callable
-        A column of the table, or a function from the table to one 0 or 1 (False or
-        True) per row. The table has the columns of `X` and the human label as ``"y"``.
+        A column of the table, or a function of the table that returns 0 or 1 (False or True) per
+        row. The table has the columns of `X` and the human label as ``"y"``.
     rows : {"labeled", "unlabeled", "all"}, default="labeled"
-        Which rows the table has.
+        The rows of the table.
     given : callable, default=None
-        Function from the table to one bool per row: the rows to keep, for a
-        conditional probability.
+        Function of the table that returns one bool per row. Only rows with True count, which
+        gives a conditional probability.
 
     Examples
     --------
@@ -108,13 +107,13 @@ class Proportion(_Parameter):
     """
 
     def posterior(self, name: str, table: pd.DataFrame) -> Any:
-        """Successes and trials."""
+        """Numbers of successes and of trials."""
         values = _numbers(name, _selected(self, table))
         if not np.isin(values, (0, 1)).all():
-            strange = values[~np.isin(values, (0, 1))][0]
+            other = values[~np.isin(values, (0, 1))][0]
             raise ValueError(
                 f"The proportion {name!r} needs 0 and 1 (or False and True), but a row has "
-                f"{strange:g}. Use Mean, or a selector that compares."
+                f"{other:g}. Use Mean, or a selector with a comparison."
             )
         _refuse_no_rows(f"The proportion {name!r}", values.size)
         return values.sum(), values.size
@@ -126,23 +125,23 @@ class Proportion(_Parameter):
 
 
 class KProportion(_Parameter):
-    """Probabilities of K values, with a Dirichlet posterior; they sum to 1.
+    """Probabilities of K values that sum to 1, with a Dirichlet posterior.
 
     Parameters
     ----------
     selector : str or callable
-        A column of the table, or a function from the table to one value per row. The
+        A column of the table, or a function of the table that returns one value per row. The
         table has the columns of `X` and the human label as ``"y"``.
     values : sequence
-        The values, in the order that the statistic gets their probabilities.
+        All possible values. They define the order of the probabilities.
     rows : {"labeled", "unlabeled", "all"}, default="labeled"
-        Which rows the table has.
+        The rows of the table.
     given : callable, default=None
-        Function from the table to one bool per row: the rows to keep.
+        Function of the table that returns one bool per row. Only rows with True count.
 
     Notes
     -----
-    The statistic gets an array of shape (n_draws, K); the prior is ``1/K`` for each.
+    The statistic gets an array of shape (n_draws, K). The prior count of each value is ``1/K``.
 
     Examples
     --------
@@ -160,24 +159,24 @@ class KProportion(_Parameter):
         self.values = values
 
     def posterior(self, name: str, table: pd.DataFrame) -> Any:
-        """How often each value occurs."""
+        """Number of rows with each value."""
         if len(set(self.values)) < len(self.values):
             raise ValueError(
-                f"The proportions {name!r} name a value twice: {list(self.values)}. Rows would "
-                "count twice; name each value once."
+                f"The proportions {name!r} have a repeated value in values={list(self.values)}. "
+                "List each value once."
             )
         column = pd.Series(np.asarray(_selected(self, table), dtype=object))
         _refuse_no_rows(f"The proportions {name!r}", len(column))
-        strange = column[~column.isin(list(self.values))]
-        if len(strange):
+        other = column[~column.isin(list(self.values))]
+        if len(other):
             raise ValueError(
-                f"The proportions {name!r} are those of {list(self.values)}, but a row has "
-                f"{strange.iloc[0]!r}. Add it to values, or leave those rows out by given."
+                f"The proportions {name!r} have values={list(self.values)}, but a row has "
+                f"{other.iloc[0]!r}. Add it to values=, or exclude those rows with given=."
             )
         return np.array([int((column == value).sum()) for value in self.values])
 
     def cells(self, name: str, table: pd.DataFrame) -> np.ndarray:
-        """Which value every selected row has, of shape (n_selected, n_values)."""
+        """Indicators of the values of the selected rows, of shape (n_selected, n_values)."""
         column = np.asarray(_selected(self, table), dtype=object)
         return np.stack([column == value for value in self.values], axis=1).astype(float)
 
@@ -190,20 +189,20 @@ class KProportion(_Parameter):
 def _refuse_no_rows(what, n_rows):
     if n_rows == 0:
         raise ValueError(
-            f"{what} of no rows: rows and given leave none, and the prior alone would be the "
-            "answer. Choose other rows, or label more."
+            f"{what} has no rows, because rows= and given= select none. Select other rows or label "
+            "more rows."
         )
 
 
 def kept(parameter, table):
-    """Which rows the parameter is learned from, as bools."""
+    """Whether the parameter uses each row."""
     if parameter.given is None:
         return np.ones(len(table), dtype=bool)
     return np.asarray(parameter.given(table), dtype=bool)
 
 
 def _selected(parameter, table):
-    """The selected values of the rows that are kept."""
+    """The selected values of the rows that count."""
     if parameter.given is not None:
         table = table[kept(parameter, table)]
     if callable(parameter.selector):
@@ -217,13 +216,13 @@ def _numbers(name, values):
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(
-            f"The parameter {name!r} must select numbers. Use KProportion for names, or a "
-            "selector that compares."
+            f"The parameter {name!r} must select numbers. Use KProportion for names, or a selector "
+            "with a comparison."
         ) from None
     bad = ~np.isfinite(numbers)
     if bad.any():
         raise ValueError(
             f"The parameter {name!r} selects {int(bad.sum())} missing or infinite values of "
-            f"{numbers.size}. Choose its rows: labels are missing from the unlabeled ones."
+            f'{numbers.size}. Unlabeled rows have no label, so use rows="labeled" for labels.'
         )
     return numbers

@@ -1,4 +1,4 @@
-"""Do pairwise judges favor what they see first?"""
+"""Position bias of judges that compare two answers."""
 
 from __future__ import annotations
 
@@ -27,38 +27,48 @@ def position_bias(
     b: str = "model_b",
     confidence_level: Level = 0.95,
 ) -> dict[str, Any]:
-    """How much a pairwise judge favors the answer that it is shown first.
+    """Estimate how much a pairwise judge favors the answer that it sees first.
 
     Parameters
     ----------
     rows : dataframe
-        One row per verdict on a pair, in any dataframe that narwhals reads.
+        One row per verdict on a pair of answers, in any dataframe that narwhals supports.
     verdict : str, default="winner"
-        Column of the winner: `a`, `b`, or anything else for a tie.
+        Column of the winner: `a` or `b`. All other values count as ties.
     first : str, default="first"
-        Column of who was shown first: `a` or `b`.
+        Column of the model whose answer the judge saw first: `a` or `b`.
     item : str, default=None
-        Column of the pair, where pairs were shown in both orders.
+        Column that identifies the pair, if pairs were shown in both orders.
     topic : str or list of str or None, default="topic"
-        Columns of topics, which may be absent, where ids of pairs start again in each.
+        Columns of topics, if the identifiers of pairs are unique only within a topic. The columns
+        may be absent.
     a, b : str, default="model_a" and "model_b"
-        How the two are called in these columns.
+        Names of the two models in these columns.
     confidence_level : float, default=0.95
-        Nominal level.
+        Nominal coverage of the interval.
 
     Returns
     -------
     dict
-        `bias` (-1 to 1: share of verdicts for whoever is first, less that for whoever is
-        second, were both orders equally common) with `low` and `high`, `n_items`, and
-        `inconsistent`, the share of pairs shown in both orders whose winner changed (nan
-        without `item`).
+        `bias` is the proportion of verdicts for the first answer minus that for the second, from
+        -1 to 1, as if both orders were equally common. `low` and `high` are the ends of its
+        interval. `n_items` is the number of pairs, or of verdicts without `item`. `inconsistent` is
+        the proportion of pairs in both orders whose winner changes with the order; it is nan
+        without `item`.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, `first` has other values than `a` and `b`, or one of them is always
+        first.
 
     Notes
     -----
-    Half the difference of the mean verdict for a between the two orders: paired by item
-    where items were shown in both, Welch's otherwise. Which of the two is better drops out.
-    When not to use it: where the order was chosen by who was expected to win.
+    The bias is half the difference in the mean verdict for `a` between the two orders. So it does
+    not depend on which model is better. The interval is that of a paired t test by pair, if pairs
+    were shown in both orders, and otherwise that of Welch's t test.
+
+    When not to use it: if the order depends on the expected winner.
 
     Examples
     --------
@@ -74,17 +84,19 @@ def position_bias(
     wanted = [verdict, first, *key]
     require_columns(frame.columns, wanted, "rows")
     table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
-    strange = ~table[first].isin([a, b])
-    if strange.any():
+    unknown = ~table[first].isin([a, b])
+    if unknown.any():
         raise ValueError(
-            f"{first!r} must hold {a!r} or {b!r}, got {plain(table[first][strange].iloc[0])!r}."
+            f"Column {first!r} must contain {a!r} or {b!r}, got "
+            f"{plain(table[first][unknown].iloc[0])!r}."
         )
     wins = table[verdict].map({a: 1.0, b: -1.0}).fillna(0.0)
     if table[first].nunique() < 2:
         raise ValueError(
-            f"Only {plain(table[first].iloc[0])!r} is shown first: no bias can be told."
+            f"Column {first!r} contains only {plain(table[first].iloc[0])!r}. The bias needs both "
+            "orders."
         )
-    unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
+    nothing = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
     if item is not None:
         for name in key:
             check_named(f"Column {name!r}", table[name])
@@ -92,14 +104,14 @@ def position_bias(
         x, y = (by_item[name].to_numpy() / 2 for name in (a, b))
         n, compared = len(x), stats.ttest_rel
         if n < 2:
-            return unknown | {"n_items": n}
+            return nothing | {"n_items": n}
         inconsistent = float((np.sign(x) != np.sign(y)).mean())
     else:
         x, y = (wins[table[first] == name].to_numpy() / 2 for name in (a, b))
         n, inconsistent = len(wins), np.nan
         compared = partial(stats.ttest_ind, equal_var=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # verdicts all alike have no interval
+        warnings.simplefilter("ignore", RuntimeWarning)  # equal verdicts have no interval
         test = compared(x, y)
     low, high = np.clip(test.confidence_interval(confidence_level), -1, 1)
     if not np.isfinite(test.statistic):

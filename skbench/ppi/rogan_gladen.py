@@ -1,4 +1,4 @@
-"""The Rogan-Gladen correction: a rate of verdicts by sensitivity and specificity."""
+"""The Rogan-Gladen estimator: correct a rate of verdicts by sensitivity and specificity."""
 
 from __future__ import annotations
 
@@ -20,65 +20,65 @@ _MAJORITY = 0.5
 
 
 class RoganGladen(PPIEstimator):
-    """Proportion corrected by the autorater's sensitivity and specificity.
+    """Proportion corrected by the judge's sensitivity and specificity.
 
-    Offered by name, for comparison with epidemiology and with published results: from
-    the same rows `ChainRulePPI` gets shorter intervals.
+    Use it if rows were selected for labeling by their label, for example 50 correct and 50 wrong
+    answers. With a random sample of labeled rows `ChainRulePPI` has shorter intervals.
 
     Parameters
     ----------
     positive : object, default=1
-        Verdict of the autorater that stands for the event; any other stands against it. Of
-        several autoraters the majority counts.
+        Verdict of the judge that stands for the event. All other verdicts are negative. The
+        majority of several judges counts.
     event : object, default=1
-        Human label whose proportion is estimated, one of two.
+        Human label whose proportion is estimated. There must be one other label.
 
     Attributes
     ----------
     estimate_ : float
-        Corrected proportion, cut to [0, 1]; nan where the autorater is no better than
-        chance, or a label is missing that would show how well it is recognized.
+        Corrected proportion, clipped to [0, 1]; nan if the judge is no better than chance, or the
+        labeled rows do not have both labels.
     standard_error_ : float
-        Its standard error, by the delta method.
+        Standard error by the delta method.
     rectifier_ : float
-        `estimate_` before the cut, minus the rate of positive verdicts.
+        `estimate_` before clipping, minus the rate of positive verdicts.
     lambda_ : float
-        nan: the autorater has no power here.
+        Always nan, because this method gives the judge no weight.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Labels that the labels alone would need for the same standard error.
+        Number of labels whose mean would have the same standard error.
 
     Raises
     ------
     ValueError
-        If a label is neither `event` nor the one other, the autorater never says `positive`
-        or takes more than ten values, or `cluster` or `sample_weight` are given.
+        If there are more than two labels, the verdict `positive` does not occur, verdicts take
+        more than ten values, or `cluster` or `sample_weight` is given.
 
     Warns
     -----
     UserWarning
-        If the labeled verdicts are no better than chance, or no labeled row has label 1,
-        or none has label 0.
+        If the judge is no better than chance in the labeled rows, or these rows do not have both
+        labels.
 
     Notes
     -----
-    ``(q - f) / (s - f)`` with `q` the rate of positive verdicts on unlabeled rows (on
-    all where none is unlabeled), `s` the sensitivity and `f` one minus the
-    specificity [1]_. Each rate has half a success and half a failure added, so that an autorater
-    never seen to err is not taken as perfect. The interval is Fieller's: all `t` at which
-    ``q - t s - (1 - t) f`` is within its own normal error of 0.
+    The estimate is ``(q - f) / (s - f)`` [1]_. Here `q` is the rate of positive verdicts in the
+    unlabeled rows (in all rows if none is unlabeled), `s` the sensitivity and `f` one minus the
+    specificity. Each rate has half a success and half a failure added, so a judge without observed
+    errors does not count as perfect. The interval is Fieller's: all `t` for which
+    ``q - t s - (1 - t) f`` is not significantly different from 0.
 
-    The share of the event among the labeled rows is not used. In the six cases of the tests
-    intervals are 1.2 to 1.9 times as wide as the chain rule's (test_wider_than_the_chain_rule).
+    The estimate ignores the proportion of the event in the labeled rows. In the six cases of the
+    tests its intervals are 1.2 to 1.9 times as wide as those of the chain rule
+    (test_wider_than_the_chain_rule).
 
-    `predict` gives a row the probability of the event given its verdict, by Bayes' rule from
-    the estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive one. Both are moved
-    together, on the logit scale, until the mean over the fitted rows is the estimate.
+    `predict` returns the probability of the event given the verdict by Bayes' rule from the
+    estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive verdict. One shift on the
+    logit scale makes the mean over the fitted rows equal to the estimate.
 
-    When not to use it: where labeled rows are a random sample, which is the usual case
-    (`ChainRulePPI`). It is right where only the rows of each label are: 50
-    answers known to be right and 50 known to be wrong.
+    When not to use it: if the labeled rows are a random sample, which is the usual case
+    (`ChainRulePPI`); for dependent rows or unequal probabilities of being labeled (`PPIMean`).
 
     References
     ----------
@@ -96,7 +96,7 @@ class RoganGladen(PPIEstimator):
 
     _numeric_autorater = False
     _guarantee = "model"
-    _without_unlabeled = "ClassicalMean takes the labels as they are."
+    _without_unlabeled = "Use ClassicalMean."
     bounds = (0.0, 1.0)
 
     def __init__(self, positive: object = 1, event: object = 1) -> None:
@@ -118,7 +118,7 @@ class RoganGladen(PPIEstimator):
         others = [plain(label) for label in seen if label != self.event]
         if len(others) > 1:
             raise ValueError(
-                f"Rogan-Gladen takes two human labels, event={self.event!r} and one other, but "
+                f"RoganGladen needs two human labels, event={self.event!r} and one other, but "
                 f"there are {', '.join(map(repr, others[:_MOST_VALUES]))}. Use PPIMean or "
                 "ChainRulePPI."
             )
@@ -137,14 +137,14 @@ class RoganGladen(PPIEstimator):
         _warn_of(
             np.isnan(s) | np.isnan(f),
             "The labeled rows do not have both labels, 1 and 0",
-            "Label rows of both kinds, or use ClassicalMean.",
+            "Add labeled rows of both kinds, or use ClassicalMean.",
         )
         gain = s - f
         useless = gain <= 0
         _warn_of(
             useless,
-            "On the labeled rows the autorater is positive no more often for label 1 than for 0",
-            "ChainRulePPI does not need a good autorater.",
+            "In the labeled rows the judge is positive no more often for label 1 than for label 0",
+            "Use ChainRulePPI, which does not need a good judge.",
         )
         gain = np.where(useless, np.nan, gain)
         value = (q - f) / gain
@@ -175,30 +175,29 @@ class RoganGladen(PPIEstimator):
         values = pd.unique(autorater.ravel())
         if len(values) > _MOST_VALUES:
             raise ValueError(
-                f"The autorater takes {len(values)} different values, and Rogan-Gladen needs "
-                "verdicts. Cut the scores at a threshold first, or use PPIMean."
+                f"The judge returns {len(values)} different values, but RoganGladen needs "
+                "verdicts. Cut the scores at a threshold, or use PPIMean."
             )
         if not (autorater == self.positive).any():
             shown = ", ".join(map(repr, values))
             raise ValueError(
-                f"No row has the autorater's verdict positive={self.positive!r}; its values are "
-                f"{shown}."
+                f"No verdict equals positive={self.positive!r}. The verdicts are {shown}."
             )
-        return _says(autorater, self.positive)
+        return _is_positive(autorater, self.positive)
 
 
-def _says(autorater, positive):
+def _is_positive(autorater, positive):
     return (autorater == positive).mean(axis=1) > _MAJORITY
 
 
 def _verdict_cells(positive, autorater, codes):
-    return 2 * codes + _says(autorater, positive)
+    return 2 * codes + _is_positive(autorater, positive)
 
 
 def _predictive_values(share, sensitivity, fall_out):
     """P(label 1 | negative) and P(label 1 | positive), by Bayes' rule."""
-    said = np.array([[1 - sensitivity, sensitivity], [1 - fall_out, fall_out]])
-    joint = said * np.array([share, 1 - share])[:, None]
+    given_label = np.array([[1 - sensitivity, sensitivity], [1 - fall_out, fall_out]])
+    joint = given_label * np.array([share, 1 - share])[:, None]
     return (joint[0] / joint.sum(axis=0)).T
 
 
@@ -213,17 +212,17 @@ def _smoothed(k, n):
 
 
 def _warn_of(groups, what, remedy):
-    """Warn of the groups whose estimate is nan, where there are any."""
+    """Warn about groups whose estimate is nan, if there are any."""
     if groups.any():
         where = "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
-        warn(f"{what}{where}, and the estimate is nan. {remedy}")
+        warn(f"{what}{where}, so the estimate is nan. {remedy}")
 
 
 def _fieller(verdicts, sensitivity, fall_out, confidence_level):
     """All t in [0, 1] with ``(q - f - t (s - f))^2 <= z^2 Var(q - t s - (1 - t) f)``.
 
-    Where the estimate is outside of [0, 1], no t may be left: what the nearest one needs is
-    added to z^2, so that it is always among them, and others that are about as good.
+    If the estimate is outside [0, 1], the set may be empty. Then z^2 is increased so that the set
+    contains the nearest end of [0, 1].
     """
     (q, q_variance), (s, s_variance), (f, f_variance) = verdicts, sensitivity, fall_out
     nearest = np.clip(divided(q - f, s - f), 0, 1)
@@ -233,8 +232,8 @@ def _fieller(verdicts, sensitivity, fall_out, confidence_level):
     a = (s - f) ** 2 - z2 * (s_variance + f_variance)
     b = -(q - f) * (s - f) + z2 * f_variance
     c = (q - f) ** 2 - z2 * (q_variance + f_variance)
-    told_apart = (a > 0) & (s > f)
+    is_bounded = (a > 0) & (s > f)
     root = np.sqrt(np.maximum(b**2 - a * c, 0))
-    a = np.where(told_apart, a, 1.0)
+    a = np.where(is_bounded, a, 1.0)
     low, high = np.clip((-b - root) / a, 0, 1), np.clip((-b + root) / a, 0, 1)
-    return np.where(told_apart, low, 0.0), np.where(told_apart, high, 1.0)
+    return np.where(is_bounded, low, 0.0), np.where(is_bounded, high, 1.0)

@@ -1,4 +1,4 @@
-"""Difference estimates within strata of the autorater's scores."""
+"""Correct the judge separately in strata of its scores."""
 
 from __future__ import annotations
 
@@ -36,59 +36,60 @@ from skbench.stats.ppi.strata import (
 
 _PUBLISHED_SEARCH = (2, 3, 5, 10, 20, 40)
 _SEARCH_LEVEL = 0.95
-_PSEUDO_LABELS = 2.0  # at each end of the range, shared out among the strata
+_PSEUDO_LABELS = 2.0  # at each end of the range, divided among the strata
 
 
 @checked
 class StratifiedPPI(PPIEstimator):
-    """Difference estimates in strata of the autorater's score, summed by their size.
+    """Mean human label from judge scores that are corrected in strata of the score.
 
-    Where the autorater is off by a different amount at different scores, correcting
-    each stratum by its own labels leaves less to be uncertain about.
+    If the judge's error depends on its score, one correction for all rows leaves that dependence
+    in the residuals. A correction of each stratum by its own labels removes it and gives a shorter
+    interval. The estimate is the mean over strata, weighted by their numbers of unlabeled rows.
 
     Parameters
     ----------
     strata : "quantile", "tree", estimator or callable, default="quantile"
-        - "quantile": bins of the autorater's score (of several: of their mean) with as many
-          unlabeled rows each;
-        - "tree": leaves of a regression tree grown on the labeled rows;
-        - a regressor or classifier: fitted on the labeled rows; strata are its leaves
-          (where it has ``apply``), its classes, or quantile bins of its predictions;
-        - a clusterer: fitted on the unlabeled rows; strata are its clusters;
-        - ``strata(X)``: returns the stratum of every row, of autorater scores as an
-          array of shape (n_rows, n_autoraters).
+        - "quantile": bins of the judge's score (the mean score of several judges) with equal
+          numbers of unlabeled rows;
+        - "tree": leaves of a regression tree that is fitted on the labeled rows;
+        - a regressor or classifier, which is fitted on the labeled rows: strata are its leaves (if
+          it has ``apply``), its classes, or quantile bins of its predictions;
+        - a clusterer, which is fitted on the unlabeled rows: strata are its clusters;
+        - a function ``strata(X)`` that returns the stratum of every row. X is an array of scores of
+          shape (n_rows, n_autoraters).
     n_strata : int or sequence of int, default=5
-        Number of bins or leaves; of several the one with the shortest 95% interval, on average
-        over the groups that have one. Strata with fewer than 3 labeled or unlabeled rows are
-        merged into one.
+        Number of bins or leaves. A sequence selects the number with the shortest 95% interval, on
+        average over the groups with an interval. Strata with fewer than 3 labeled or unlabeled
+        rows are merged.
     power_tuning : bool, default=False
-        Whether the autorater's weight is tuned within each stratum.
+        Whether to tune the judge's weight within each stratum. False uses weight 1.
     bounds : tuple of two floats, default=None
-        Range of the labels by their definition; None as in `PPIMean`.
+        Range of the labels by definition; None as in `PPIMean`.
     integration : {"exact", "draws"}, default="exact"
-        Whether the interval comes from moments and Student's t, or from posterior draws as in [1]_.
+        Whether the interval uses moments and Student's t, or posterior draws as in [1]_.
     n_draws : int, default=10_000
-        Number of draws, for ``integration="draws"``.
+        Number of draws for ``integration="draws"``.
     random_state : None, int, RandomState or Generator, default=None
-        For ``integration="draws"``.
+        Seed for ``integration="draws"``.
 
     Attributes
     ----------
     estimate_, standard_error_, n_labeled_, n_unlabeled_, effective_sample_size_
         As in `PPIMean`.
     lambda_ : float or ndarray of shape (n_autoraters,)
-        Mean weight of the autorater over the strata.
+        Mean weight of each judge over the strata.
     rectifier_ : float
         Mean rectifier over the strata.
     n_strata_ : int
         Number of bins or leaves before merging.
     strata_ : ndarray of int of shape (n_rows,)
-        Stratum of each row after merging; 0 is "miscellaneous".
+        Stratum of each row after merging. Stratum 0 contains the merged strata.
 
     Raises
     ------
     ValueError
-        As in `PPIMean`; or for clusters or weights, or strata of the wrong length.
+        As in `PPIMean`, and for clusters, weights or strata of the wrong length.
 
     Warns
     -----
@@ -97,28 +98,32 @@ class StratifiedPPI(PPIEstimator):
 
     Notes
     -----
-    The estimator of section 4.3 of [1]_ with its rule for thin strata
-    (`skbench.stats.strata.merged_strata`) and its Dirichlet law of the stratum sizes. The moments
-    are in closed form; variances are smoothed for bounded labels as in `PPIMean`. "draws" has no
-    smoothing (`skbench.stats.strata.stratified_draws`) and the guarantee "posterior". Where the
-    truth is .98, most strata have labels 1 only: from 50 to 300 labels 95% intervals of five
-    quantile strata covered .85 to .92 by draws, .80 to .89 `as_published`, and .96 to 1 by default
+    The estimator is that of section 4.3 of [1]_, with its rule for merging small strata
+    (`skbench.stats.strata.merged_strata`) and its Dirichlet distribution of the stratum sizes. By
+    default the moments are in closed form, and pseudo-labels smooth the variance of labels 0 and 1
+    as in `PPIMean`. "draws" has no pseudo-labels (`skbench.stats.strata.stratified_draws`) and the
+    guarantee "posterior". If the true mean is 0.98, most strata contain only labels 1. With 50 to
+    300 labels and five quantile strata, 95% intervals then covered 0.85 to 0.92 by draws, 0.80 to
+    0.89 `as_published`, and 0.96 to 1 by default
     (test_draws_cover_too_little_where_labels_are_rare).
 
-    Strata fitted on the labels have smaller residuals than new rows would, so the guarantee is
-    "none". Of 95% intervals from 50 to 100 labels, forests and boosting covered .85 to .92, a
-    tree grown out .84 to .93, a tree of five leaves .91 to .96
-    (test_strata_fitted_on_the_labels). A search over `n_strata` has the guarantee "none" too: where
-    the truth is one half, 95% intervals from 50 to 300 labels covered .92 to .96 with quantiles,
-    .82 to .91 with trees, and .80 to .92 with trees `as_published`
+    Strata that are fitted on the labels have smaller residuals than new rows, so their guarantee
+    is "none". With 50 to 100 labels, 95% intervals covered 0.85 to 0.92 for random forests and
+    boosting, 0.84 to 0.93 for a full tree, and 0.91 to 0.96 for a tree of five leaves
+    (test_strata_fitted_on_the_labels). A search over `n_strata` also has the guarantee "none". With
+    a true mean of 0.5 and 50 to 300 labels, 95% intervals covered 0.92 to 0.96 with quantiles,
+    0.82 to 0.91 with trees, and 0.80 to 0.92 with trees `as_published`
     (test_a_search_over_trees_costs_coverage).
 
-    `predict` gives a row ``lambda_k f + r_k + c``: weight and rectifier of its stratum, the
-    mean ones in a stratum that no fitted row is in, and the constant that makes the mean over
-    the fitted rows the estimate.
+    `predict` returns ``lambda_k f + r_k + c`` with the weight and the rectifier of the row's
+    stratum, or their means in a stratum without fitted rows. The constant makes the mean over the
+    fitted rows equal to the estimate.
 
-    When not to use it: with fewer than some 10 labels per stratum; for an autorater
-    with few distinct scores, which `ChainRulePPI` takes as strata.
+    When not to use it:
+
+    - with fewer than about 10 labels per stratum;
+    - for a judge with few distinct scores, because `ChainRulePPI` uses each score as a stratum;
+    - for clustered or weighted rows (`PPIMean`).
 
     References
     ----------
@@ -160,30 +165,30 @@ class StratifiedPPI(PPIEstimator):
     def as_published(
         cls, strata: Literal["quantile", "tree"] = "quantile", random_state: RandomState = 0
     ) -> StratifiedPPI:
-        """The estimator of Hofer et al. (2024) with a search for the number of strata.
+        """Return the estimator of Hofer et al. (2024), which searches for the number of strata.
 
         Parameters
         ----------
         strata : {"quantile", "tree"}, default="quantile"
-            Bins of the autorater's score with as many unlabeled rows each, or leaves of a
-            regression tree grown on the labeled rows.
+            Bins of the judge's score with equal numbers of unlabeled rows, or leaves of a
+            regression tree that is fitted on the labeled rows.
         random_state : None, int, RandomState or Generator, default=0
-            Makes the draws repeatable.
+            Seed of the draws.
 
         Returns
         -------
         StratifiedPPI
-            With ``n_strata=(2, 3, 5, 10, 20, 40)`` (``K = *`` in the paper's tables) and
-            ``integration="draws"``, 10,000 of them.
+            Estimator with ``n_strata=(2, 3, 5, 10, 20, 40)`` (``K = *`` in the paper's tables) and
+            ``integration="draws"`` with 10,000 draws.
 
         Notes
         -----
-        By its appendix A.2 the paper takes the number of strata with the shortest interval, on the
-        same labels as the estimate; by its section 5.1.5 that with the smallest variance.
-        ``set_params(n_strata=5)`` is its fixed K, and ``set_params(power_tuning=True)`` its
-        "+ ptune". Sample variances have the divisor ``n - 1``, where its section 2.1.2 prints n.
-        Beyond the range of the labels, estimate and draws move to its end, and the interval is
-        cut there. What the search costs is in the notes of the class; the guarantee is "none".
+        Appendix A.2 of the paper selects the number of strata with the shortest interval on the
+        same labels; its section 5.1.5 selects the smallest variance. ``set_params(n_strata=5)`` is
+        the paper's fixed K, and ``set_params(power_tuning=True)`` its "+ ptune". Sample variances
+        have the divisor ``n - 1``; section 2.1.2 prints n. An estimate outside the range of the
+        labels moves to its end together with the draws, and the interval is clipped there. The
+        guarantee is "none"; the notes of the class give the coverage.
         """
         return cls(strata, _PUBLISHED_SEARCH, integration="draws", random_state=random_state)
 
@@ -215,7 +220,7 @@ class StratifiedPPI(PPIEstimator):
         return result
 
     def _stratified(self, data, n_strata):
-        """The estimate with so many strata, and the stratum of each row."""
+        """Fit with a given number of strata; also return the stratum of each row."""
         bounds = score_bounds(data, self.bounds)
         drawn = self.integration == "draws"
         smoothing = None if drawn else smoothed_bounds(data, bounds)
@@ -227,14 +232,14 @@ class StratifiedPPI(PPIEstimator):
         if self.power_tuning:
             power = ppi.tuned_power(labeled, unlabeled, pooled=self.power_tuning == "pooled")
         found = ppi.difference_estimate(
-            labeled, unlabeled, power, smoothing, pseudo_labels=_shared_out(labeled.n, n_cells)
+            labeled, unlabeled, power, smoothing, pseudo_labels=_pseudo_labels(labeled.n, n_cells)
         )
 
         def by_group(column):
             return column.reshape(data.n_groups, n_cells, *column.shape[1:])
 
         n_labeled, n_unlabeled = by_group(labeled.n), by_group(unlabeled.n)
-        # Without unlabeled rows the labeled ones tell how common the strata are.
+        # Without unlabeled rows the labeled ones give the sizes of the strata.
         counts = np.where(n_unlabeled.any(axis=1, keepdims=True), n_unlabeled, n_labeled)
         columns = (found.value, found.variance, found.unlabeled_variance, found.df)
         columns = [by_group(column) for column in columns]
@@ -244,9 +249,9 @@ class StratifiedPPI(PPIEstimator):
         rectifier = np.where(share > 0, by_group(found.rectifier), 0.0)
         lambda_ = np.einsum("gk,gka->ga", share, by_group(found.power))
         mean_rectifier = (share * rectifier).sum(axis=1)
-        unknown = share == 0  # strata that only new rows can be in
-        slope = np.where(unknown[..., None], lambda_[:, None], by_group(found.power))
-        level = np.where(unknown, mean_rectifier[:, None], rectifier)
+        is_new = share == 0  # strata without fitted rows
+        slope = np.where(is_new[..., None], lambda_[:, None], by_group(found.power))
+        level = np.where(is_new, mean_rectifier[:, None], rectifier)
         n_rows = n_labeled.sum(axis=1), n_unlabeled.sum(axis=1)
         mean = ppi.DifferenceEstimate(*total[:4], lambda_, mean_rectifier, *n_rows)
         interval, worst_cases = difference_interval(data, mean, mean.variance > 0, bounds)
@@ -267,9 +272,9 @@ class StratifiedPPI(PPIEstimator):
         return result, cells % n_cells
 
     def _strata_of(self, data, n_strata):
-        """Who tells the stratum of a row, new ones too."""
-        told_by = self._told_by(data, n_strata)
-        raw, names = pd.factorize(told_by(data.autorater, data.codes), sort=True)
+        """Return the function that assigns rows, fitted and new, to strata."""
+        assign = self._assignment(data, n_strata)
+        raw, names = pd.factorize(assign(data.autorater, data.codes), sort=True)
         shape = data.n_groups, len(names)
         rows = data.codes * len(names) + raw
         n_labeled, n_unlabeled = (
@@ -278,17 +283,18 @@ class StratifiedPPI(PPIEstimator):
         )
         joined = merged_strata(n_labeled, n_unlabeled)
         per_group = np.where(joined, 0, np.arange(1, len(names) + 1))
-        # The last is for strata that no fitted row has.
+        # The last number is for strata without fitted rows.
         unseen = np.full((data.n_groups, 1), len(names) + 1)
-        return _Strata(told_by, pd.Index(names), np.hstack([unseen * 0, per_group, unseen]))
+        return _Strata(assign, pd.Index(names), np.hstack([unseen * 0, per_group, unseen]))
 
-    def _told_by(self, data, n_strata):
+    def _assignment(self, data, n_strata):
+        """Return the function from scores and groups to strata before merging."""
         X, y, labeled = data.autorater, data.y, data.labeled
         if isinstance(self.strata, str) and self.strata == "quantile":
             return _bins(partial(np.mean, axis=1), data, n_strata)
         if isinstance(self.strata, str):
             tree = DecisionTreeRegressor(max_leaf_nodes=max(n_strata, 2), random_state=0)
-            return partial(_answers, tree.fit(X[labeled], y[labeled]).apply)
+            return partial(_by_model, tree.fit(X[labeled], y[labeled]).apply)
         if hasattr(self.strata, "fit"):
             return self._model(data, n_strata)
         return partial(_checked_strata, self.strata)
@@ -298,67 +304,70 @@ class StratifiedPPI(PPIEstimator):
         model = clone(self.strata)
         if not hasattr(model, "predict"):
             raise ValueError(
-                f"strata={type(model).__name__} cannot say of rows it was not fitted on to which "
-                "stratum they belong: it has no predict. Use one that has, such as KMeans, or a "
-                "function strata(X)."
+                f"strata={type(model).__name__} has no method predict, so it cannot assign new "
+                "rows to strata. Use an estimator with predict, such as KMeans, or a function of "
+                "the scores."
             )
         if is_clusterer(model):
-            return partial(_answers, model.fit(X if labeled.all() else X[~labeled]).predict)
+            return partial(_by_model, model.fit(X if labeled.all() else X[~labeled]).predict)
         model.fit(X[labeled], y[labeled])
         if hasattr(model, "apply") and np.ndim(model.apply(X[:1])) == 1:
-            return partial(_answers, model.apply)
+            return partial(_by_model, model.apply)
         if is_classifier(model):
-            return partial(_answers, model.predict)
+            return partial(_by_model, model.predict)
         return _bins(model.predict, data, n_strata)
 
 
 class _Strata(NamedTuple):
-    """Cell of rows: stratum after merging, numbered through over the groups."""
+    """Number of each row's stratum after merging, consecutive over all groups."""
 
-    told_by: object
+    assign: object
     names: pd.Index
     per_group: np.ndarray
 
     def __call__(self, autorater, codes):
-        raw = self.names.get_indexer(self.told_by(autorater, codes))
+        raw = self.names.get_indexer(self.assign(autorater, codes))
         places = np.where(raw < 0, self.per_group.shape[1] - 1, raw + 1)
         return codes * self.per_group.shape[1] + self.per_group[codes, places]
 
 
 def _bins(score, data, n_strata):
-    """Who tells the bin of a score, of equal frequency among the unlabeled rows."""
+    """Return the function that assigns scores to bins with equal numbers of unlabeled rows."""
     unlabeled = ~data.labeled
     reference = score(data.autorater[unlabeled]) if unlabeled.any() else np.empty(0)
     edges = quantile_edges(reference, data.codes[unlabeled], data.n_groups, n_strata)
     return partial(_binned, score, edges)
 
 
-def _answers(ask, X, codes):
-    return ask(X)
+def _by_model(predict, X, codes):
+    return predict(X)
 
 
 def _binned(score, edges, X, codes):
     return strata_between(score(X), edges, codes)
 
 
-def _checked_strata(tell, X, codes):
-    strata = np.asarray(tell(X))
+def _checked_strata(assign, X, codes):
+    strata = np.asarray(assign(X))
     if strata.shape != (len(X),):
         raise ValueError(
-            f"strata(X) returned shape {strata.shape}, but X has {len(X)} rows: return one stratum "
-            "per row."
+            f"The function strata returned shape {strata.shape} for {len(X)} rows. It must return "
+            "one stratum per row."
         )
     if pd.isna(strata).any():
         row = int(np.argmax(pd.isna(strata)))
-        raise ValueError(f"strata(X) returned no stratum for row {row}: give every row one.")
+        raise ValueError(
+            f"The function strata returned a missing stratum for row {row}. It must return one "
+            "stratum per row."
+        )
     return strata
 
 
 def _shortest(results):
-    """Place of the result with the shortest 95% intervals, before they are cut to the range.
+    """Position of the result with the shortest 95% intervals before clipping to the range.
 
-    Results that leave more groups without an interval are out; of the others those groups count
-    that have one in all.
+    Only results with the fewest groups without an interval compete. Their intervals are compared
+    in the groups that have an interval in all these results.
     """
     ends = [result.interval(_SEARCH_LEVEL, limits=None) for result in results]
     widths = np.array([high - low for low, high in ends])
@@ -368,8 +377,8 @@ def _shortest(results):
     return int(np.argmin(np.where(fewest, widths[:, in_all].sum(axis=1), np.inf)))
 
 
-def _shared_out(n_labeled, n_cells):
-    """Pseudo-labels of each cell: the four of a group in proportion to its labels."""
+def _pseudo_labels(n_labeled, n_cells):
+    """Divide the pseudo-labels of each group among its strata in proportion to their labels."""
     by_group = n_labeled.reshape(-1, n_cells)
     total = np.maximum(by_group.sum(axis=1, keepdims=True), 1)
     return (_PSEUDO_LABELS * by_group / total).ravel()

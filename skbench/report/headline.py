@@ -102,7 +102,8 @@ def _against_others(comparison, leader, subject, names, level):
     elif n_better:
         yield f"{subject} is significantly better than {n_better} of the {n} other models {among}."
     else:
-        yield f"{subject} is not significantly better than any of the {n} other models {among}."
+        one = "either" if n == 2 else "any"
+        yield f"{subject} is not significantly better than {one} of the {n} other models {among}."
     better = [name for name in names if verdicts.get(name) == "worse"]
     if better:
         verb = "is" if len(better) == 1 else "are"

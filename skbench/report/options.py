@@ -197,7 +197,7 @@ _PAST = (
         "--bank",
         type=Input(),
         metavar="FILE",
-        help="Item bank instead of --past, as saved by ItemBank.save.",
+        help="File of an item bank, instead of --past.",
     ),
 )
 

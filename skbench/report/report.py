@@ -57,7 +57,7 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @click.option(
     "--fail-if-worse-than",
     metavar="MODEL",
-    help="Exit with 3 if another model is significantly worse.",
+    help="Exit with 3 if another model is significantly worse than MODEL.",
 )
 def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **options):
     """Report on the results in PATHS (files or folders of an evaluation harness).

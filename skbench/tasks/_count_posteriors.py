@@ -35,7 +35,7 @@ class GridPosterior:
             for own, prior in zip(blocks, map(priors.of, blocks), strict=True)
         ]
         self._points = [row for g in grids for row in zip(g.a, g.b, g.weight, strict=True)]
-        self._laws = [law for grid in grids for law in grid.laws()]
+        self._laws = [known for grid in grids for known in grid.distributions()]
         self.accuracy = np.concatenate(
             [posterior_accuracy(k[own], n[own], g) for own, g in zip(blocks, grids, strict=True)]
         )

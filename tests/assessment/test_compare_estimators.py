@@ -97,7 +97,9 @@ def test_verdicts():
 
 def test_one_topic_is_no_evidence():
     losses = pd.DataFrame({"safe": [1.0, 1.0], "bold": [0.1, 0.1]})
-    risk = RiskComparison(losses, np.ones(2), np.array(["law", "law"]), 1.0, "safe")
+    risk = RiskComparison(
+        losses, np.ones(2), np.array(["distribution", "distribution"]), 1.0, "safe"
+    )
     assert risk.choice() == "safe"
 
 
@@ -112,7 +114,7 @@ def test_seldom_worse_than_the_safest():
         candidates = {"direct": FixedShrinkage(w=1.0), "half": FixedShrinkage(w=0.5)}
         risk = estimated_risk(candidates, counts(mu, 10, rng), n_splits=5, random_state=seed)
         taken.append(risk.choice() == "half")
-    # Normal tail beyond one standard error: .16; binomial law, once in a thousand.
+    # Normal tail beyond one standard error: .16; binomial distribution, once in a thousand.
     assert 0.07 <= np.mean(taken) <= 0.26
 
 

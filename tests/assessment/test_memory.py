@@ -173,10 +173,10 @@ def key(monkeypatch, log, tmp_path):
         raise Found(key_of(trial))
 
     def found(n_repeats=5, **options):
-        with monkeypatch.context() as patch, pytest.raises(Found) as told:
+        with monkeypatch.context() as patch, pytest.raises(Found) as raised:
             patch.setattr(_study, "key_of", tell)
             run(log, tmp_path, n_repeats, **options)
-        return told.value.args[0]
+        return raised.value.args[0]
 
     return found
 

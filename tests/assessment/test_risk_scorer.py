@@ -99,7 +99,7 @@ def test_the_winner_is_that_of_the_weighted_squared_error(groups):
     assert np.allclose(np.diff(clean), np.diff(noisy))
 
 
-def test_without_routing_it_says_what_is_missing(groups):
+def test_without_routing_the_error_names_sigma2(groups):
     X, y, sigma2, _ = groups
     eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, y, sigma2)
     with pytest.raises(ValueError):

@@ -84,7 +84,7 @@ def chosen_rows(items, summary):
 
 
 def same_summary(ours, theirs):
-    """Equal in everything an estimator sees; sums come in another order, hence 1e-12."""
+    """Equal in all inputs of an estimator; sums have another order, hence 1e-12."""
     assert ours.labels.equals(theirs.labels) and ours.outcome == theirs.outcome
     for name in ("z", "sigma2", "n", "n_independent"):
         np.testing.assert_allclose(
@@ -120,7 +120,7 @@ def test_summary_is_that_of_the_drawn_rows(score, variance, missing):
 
 @pytest.mark.parametrize("score", ["binary", "continuous"])
 @pytest.mark.parametrize("shared_items", [True, False])
-def test_groups_drawn_apart_are_summarized_apart(score, shared_items):
+def test_groups_sampled_separately_are_summarized_separately(score, shared_items):
     items = make_rows(score, shared_items)
     (ours,), _ = drawn(items, share_items=False, features=BITS)
     # The ids of two models' rows may coincide by chance, but nothing was drawn together.
@@ -184,8 +184,8 @@ def test_draws_have_the_law_of_random_samples(replace, by_rows):
     p, sizes = study.truth_.to_numpy(), items.groupby(BY).size().loc[list(study.truth_.index)]
     mean, variance = n_items * p, n_items * p * (1 - p)
     if not replace:
-        law = hypergeom(sizes, np.rint(p * sizes).astype(int), n_items)
-        mean, variance = law.mean(), law.var()
+        distribution = hypergeom(sizes, np.rint(p * sizes).astype(int), n_items)
+        mean, variance = distribution.mean(), distribution.var()
     # Five standard errors over 24 groups.
     error = np.sqrt(variance / n_draws)
     assert np.all(np.abs(totals.mean(axis=0) - mean) < 5 * error + 1e-12)
@@ -234,7 +234,7 @@ def test_equal_design_drops_groups_with_less_than_four_times_the_items():
     assert dropped.index.get_level_values("topic").unique().tolist() == ["t0"]
 
 
-def test_a_model_with_few_answers_is_dropped_alone():
+def test_only_a_model_with_few_answers_is_dropped():
     items = sizes_table([60, 60])
     few = (items["model"] == "m1") & (items["topic"] == "t0") & (items["item"] >= 30)
     n, dropped = designed(items[~few], 10)

@@ -131,7 +131,7 @@ def test_split_rows_agree_with_the_true_risk(options):
 
 
 @pytest.mark.slow
-def test_splitting_models_apart_would_be_too_good():
+def test_splitting_models_separately_would_be_too_good():
     """What the fold of one model shows, the other models' items already gave away."""
     together, apart = [], []
     for seed in range(6):
@@ -191,7 +191,7 @@ def test_standard_errors_cover():
         found = estimated_risk(HALF, g, n_splits=5, random_state=seed)
         expected = 0.25 * (0.5**2 - 0.03) / 8 + 0.25 * 0.03  # E mu (1 - mu) = .22, Var mu = .03
         hits.append(abs(found.risk["half"] - expected) < 1.96 * found.standard_error["half"])
-    assert np.mean(hits) >= 0.90  # binomial law with .95: below .90 once in 500 times
+    assert np.mean(hits) >= 0.90  # binomial distribution with .95: below .90 once in 500 times
 
 
 def test_groups_with_one_item_train_but_are_not_judged(seen):
@@ -258,7 +258,7 @@ def test_numbers_of_any_type_are_split():
     assert np.allclose(runs[0].losses, runs[1].losses, rtol=0, atol=1e-12)
 
 
-def test_failure_is_told_and_the_others_go_on():
+def test_warns_of_a_failure_and_continues():
     g = summarize_items(own_items(6, 0).items, BY)
     with pytest.warns(UserWarning, match="no such luck"):
         found = estimated_risk({"half": FixedShrinkage(), "bad": Failing()}, g, random_state=0)

@@ -1,4 +1,4 @@
-"""Summaries of studies against loops, identities and laws."""
+"""Summaries of studies against loops, identities and distributions."""
 
 import numpy as np
 import pandas as pd
@@ -127,16 +127,16 @@ def test_truths_outside_the_unit_interval_are_split_into_fifths():
 
 
 @pytest.mark.parametrize(
-    ("truths", "parts"),
+    ("true_values", "parts"),
     [
         ([50, 50, 50, 50], ["third fifth"]),
         ([1000, 1000, 1000, 1000.5], ["third fifth", "highest fifth"]),
     ],
 )
-def test_truths_may_be_equal_or_close(truths, parts):
+def test_truths_may_be_equal_or_close(true_values, parts):
     items = make_items(1, 4, 40, random_state=0).items
     topic = items["topic"].str[-1].astype(int).to_numpy()
-    items["score"] = np.array(truths)[topic] + np.tile([-0.25, 0.25], 80)
+    items["score"] = np.array(true_values)[topic] + np.tile([-0.25, 0.25], 80)
     study = RepeatedSamplingStudy({"direct": DirectEstimator()}, 10, 3, random_state=0).run(items)
     assert study.summary(by="truth").index.unique("truth").tolist() == parts
 

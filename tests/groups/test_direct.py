@@ -39,11 +39,11 @@ def test_auto_is_normal_without_sizes():
 
 
 def test_auto_warns_of_t_for_small_bounded_groups():
-    with pytest.warns(UserWarning, match="2 of 2 groups .* as large as their distance to 0"):
+    with pytest.warns(UserWarning, match="2 of 2 groups.*distance to 0"):
         fitted("auto", [0.31, 0.42], [10, 30])
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), True),
     "mostly 0": (lambda rng, shape: (rng.random(shape) < 0.1) * rng.random(shape), True),
     "mostly 100": (
@@ -56,10 +56,10 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("n", [8, 20])
-def test_auto_warns_of_skewness_and_not_of_bounds(law, n):
-    draw, skewed = LAWS[law]
+def test_auto_warns_of_skewness_and_not_of_bounds(distribution, n):
+    draw, skewed = DISTRIBUTIONS[distribution]
     rng = np.random.default_rng(0)
     warned = 0
     for _ in range(20):
@@ -67,7 +67,7 @@ def test_auto_warns_of_skewness_and_not_of_bounds(law, n):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted("auto", scores.mean(axis=1), [n] * 25, sigma2=scores.var(axis=1, ddof=1) / n)
-        warned += any("look skewed" in str(w.message) for w in caught)
+        warned += any("skewed" in str(w.message) for w in caught)
     assert warned >= 19 if skewed else warned <= 1
 
 
@@ -85,15 +85,15 @@ def test_words_are_what_the_formulas_hold(interval, promise):
     assert fitted(interval, [0.7, 0.2], [10, 10]).estimate().guarantee == promise
 
 
-def test_auto_warns_of_t_where_nothing_is_seen_to_vary():
-    with pytest.warns(UserWarning, match="1 of 2 groups have sigma2 = 0") as caught:
+def test_auto_warns_of_t_without_variation():
+    with pytest.warns(UserWarning, match="1 of 2 .*sigma2 = 0") as caught:
         DirectEstimator().fit(np.zeros((2, 1)), [1.23, 4.56], [0.0, 0.01], [50, 50])
     assert len(caught) == 1
 
 
 def test_a_group_of_one_score_is_named():
     rows = pd.DataFrame({"topic": ["a", "a", "b"], "score": [0.3, 0.4, 0.5]})
-    with pytest.warns(UserWarning, match="1 of 2 groups have a single score .* such as 'b'"):
+    with pytest.warns(UserWarning, match="1 of 2 .*single .*'b'"):
         DirectEstimator().fit(**summarize_items(rows, "topic").fit_args)
 
 
@@ -118,23 +118,17 @@ def test_without_z_nothing_is_known():
 
 @pytest.mark.parametrize("kind", [*COUNT_INTERVALS, "t", "bounded"])
 def test_sizes_are_needed(kind):
-    with pytest.raises(
-        ValueError, match=r'intervals need group sizes. Pass n=..., or set interval="normal"'
-    ):
+    with pytest.raises(ValueError, match='n=.*interval="normal"'):
         fitted(kind, [0.7], None).estimate()
 
 
 def test_counts_are_needed():
-    with pytest.raises(
-        ValueError, match="Wilson intervals need whole numbers .* position 1 has z . n = 3.3"
-    ):
+    with pytest.raises(ValueError, match="wilson.*position 1 .*3.3"):
         fitted("wilson", [0.7, 0.33], [10, 10])
 
 
 def test_scores_outside_the_bounds_are_refused():
-    with pytest.raises(
-        ValueError, match="outside bounds from 0 to 1, such as 36.9. Pass the range"
-    ):
+    with pytest.raises(ValueError, match="bounds.* 0 to 1.*36.9"):
         fitted("bounded", [0.5, 36.9], [10, 10])
     direct = fitted("bounded", [0.5], [10])
     with pytest.raises(ValueError):
@@ -162,7 +156,7 @@ def test_clusters_are_no_counts_by_accident():
 
 
 def test_shares_of_right_answers_need_neither_features_nor_variances():
-    z = pd.Series([0.7, 1.0, 0.0], index=["law", "art", "geo"])
+    z = pd.Series([0.7, 1.0, 0.0], index=["distribution", "art", "geo"])
     short = DirectEstimator().fit(y=z, n=10)
     full = DirectEstimator().fit(
         pd.DataFrame({"x": 0}, index=z.index), z, sampling_variance([7, 10, 0], 10), [10] * 3
@@ -179,17 +173,17 @@ def test_shares_of_right_answers_need_neither_features_nor_variances():
         DirectEstimator().fit()
 
 
-def test_ends_are_cut_to_the_range_that_is_told():
+def test_ends_are_clipped_to_the_bounds():
     """Scores from 0 to 100: t intervals beyond them without bounds, never with."""
     z, sigma2, n = [2.0, 99.0], [4.0, 1.0], [30, 30]
     free = DirectEstimator("t").fit(y=z, sigma2=sigma2, n=n).estimate()
-    told = DirectEstimator("t", bounds=(0, 100)).fit(y=z, sigma2=sigma2, n=n)
+    bounded = DirectEstimator("t", bounds=(0, 100)).fit(y=z, sigma2=sigma2, n=n)
     assert free.low[0] < 0 and free.high[1] > 100
-    assert told.estimate().low[0] == 0 and told.estimate().high[1] == 100
-    assert told.estimate().high[0] > free.high[0]  # one worst case more
+    assert bounded.estimate().low[0] == 0 and bounded.estimate().high[1] == 100
+    assert bounded.estimate().high[0] > free.high[0]  # one worst case more
     X = np.zeros((2, 1))
     np.testing.assert_array_equal(
-        told.predict_interval(X, z=z, sigma2=sigma2, n=n)[:, 0], told.estimate().low
+        bounded.predict_interval(X, z=z, sigma2=sigma2, n=n)[:, 0], bounded.estimate().low
     )
     with pytest.raises(ValueError):
         DirectEstimator("t", bounds=(0, 50)).fit(y=z, sigma2=sigma2, n=n)

@@ -23,7 +23,7 @@ def g():
 
 
 @pytest.mark.slow
-def test_own_topic_has_no_say_in_the_prior(g):
+def test_own_topic_does_not_affect_the_prior(g):
     first = fab_estimator().fit(**g.fit_args)
     own = g.groups == g.groups[0]
     k = np.round(g.z * g.n)
@@ -83,7 +83,7 @@ def test_new_groups_and_too_few_topics(g):
     assert_allclose(flat.high, high)
 
 
-def test_own_standard_error_has_no_say_in_where_the_interval_is_short():
+def test_own_standard_error_does_not_affect_where_the_interval_is_short():
     rng = np.random.default_rng(2)
     z, sigma2, n = rng.normal(size=6), rng.uniform(0.5, 2, 6), rng.integers(5, 30, 6)
     X = rng.normal(size=(6, 1))

@@ -72,7 +72,7 @@ def test_intervals_are_those_of_stats():
         if kind == "robust":
             half = robust_eb.robust_half_width(A, sigma2, kurtosis, 0.9)
         else:
-            # Values that A may have, by the quantiles of a normal law that is cut at 0.
+            # Values that A may have, by the quantiles of a normal distribution that is cut at 0.
             error = np.sqrt(2 / np.sum((A + sigma2) ** -2.0))
             share = norm.cdf(-A / error)
             values = norm.ppf(share + (1 - share) * (np.arange(32) + 0.5) / 32, A, error)
@@ -209,9 +209,9 @@ def test_groups_of_one_item_are_covered_if_others_have_more():
     assert coverage >= binom.ppf(0.0005, 3000, 0.95) / 3000
 
 
-def test_one_binary_item_per_group_cannot_be_told_from_noise():
+def test_one_binary_item_per_group_is_not_enough():
     arguments, _ = binary_groups(1, (0.1, 0.9))
-    with pytest.raises(ValueError, match="one item"):
+    with pytest.raises(ValueError, match="n >= 2"):
         EmpiricalBayes(LinearRegression()).fit(*arguments)
 
 
@@ -225,9 +225,9 @@ def test_names_of_columns_decide_nothing():
         renamed = estimator.fit(**g.fit_args | {"X": X}).estimate()
         np.testing.assert_array_equal(renamed.low, expected.low)
         alone = g.fit_args | {"X": X, "sampling": None, "groups": None}
-        with pytest.warns(UserWarning, match=f"{names[1]!r} of X look like models and"):
+        with pytest.warns(UserWarning, match=f"{names[1]!r} of X.*groups="):
             estimator.fit(**alone)
-        with pytest.warns(UserWarning, match="groups was not given"):
+        with pytest.warns(UserWarning, match="groups.*items_shared"):
             estimator.fit(**alone | {"sampling": g.sampling})
 
 
@@ -236,9 +236,9 @@ def test_variances_that_contradict_the_counts_are_warned_of():
     for variance in ("smoothed", "plug-in", "pooled", "agresti", "model"):
         g = summarize_items(data.items, ["model", "topic"], variance=variance)
         with warnings.catch_warnings():
-            warnings.filterwarnings("error", ".*contradicts the counts")
+            warnings.filterwarnings("error", ".*sigma2")
             DirectEstimator().fit(**g.fit_args)
-        with pytest.warns(UserWarning, match="contradicts the counts"):
+        with pytest.warns(UserWarning, match="sigma2"):
             DirectEstimator().fit(**g.fit_args | {"sigma2": 9 * g.sigma2})
 
 
@@ -298,25 +298,23 @@ def test_new_groups_use_the_learned_prior():
 
 
 def test_one_group_cannot_be_shrunk():
-    with pytest.raises(ValueError, match="needs at least 2 rows, got n_samples = 1"):
+    with pytest.raises(ValueError, match="2 .*n_samples = 1"):
         EmpiricalBayes(Ridge()).fit([[1.0]], [0.5], 0.01)
 
 
-def test_plug_in_variance_of_perfect_groups_is_said():
+def test_warns_of_plug_in_variance_of_perfect_groups():
     X = np.arange(10.0)[:, None]
     z = np.array([1, 1, 0.5, 0.4, 0.6, 0.3, 0.7, 0, 0.2, 0.9])
-    with pytest.warns(
-        UserWarning, match="3 of 10 groups have sigma2 = 0: they are taken for exact"
-    ):
+    with pytest.warns(UserWarning, match="3 of 10 .*sigma2 = 0"):
         eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, z, z * (1 - z) / 10)
     estimate = eb.estimate()
     np.testing.assert_allclose(estimate.value[[0, 1, 7]], [1, 1, 0])
     np.testing.assert_allclose(estimate.low[[0, 1, 7]], [1, 1, 0])
 
 
-def test_zero_prior_variance_is_said():
+def test_warns_of_zero_prior_variance():
     z = np.array([0.5, 0.51, 0.49, 0.5, 0.52, 0.48])
-    with pytest.warns(UserWarning, match="prior variance .moments. is estimated as 0"):
+    with pytest.warns(UserWarning, match="prior_variance='moments'.* 0"):
         eb = EmpiricalBayes(Ridge(), prior_variance="moments", random_state=0).fit(
             np.arange(6.0)[:, None], z, 1.0
         )
@@ -346,9 +344,9 @@ def test_seed_reaches_open_splitters(cv):
     assert cv.random_state is None
 
 
-def test_equal_direct_estimates_are_said():
+def test_warns_of_equal_direct_estimates():
     X = np.arange(6.0)[:, None]
-    with pytest.warns(UserWarning, match="All 6 direct estimates are equal"):
+    with pytest.warns(UserWarning, match="6 direct estimates"):
         eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, np.full(6, 0.5), 0.01)
     np.testing.assert_allclose(eb.estimate().value, 0.5)
 
@@ -454,7 +452,7 @@ def test_topics_may_be_called_by_words_and_numbers():
     assert pd.Series(eb.groups_).nunique() == 40
 
 
-def test_estimates_worse_than_the_direct_ones_are_said():
+def test_warns_of_estimates_worse_than_direct_ones():
     rng = np.random.default_rng(0)
     p = np.where(np.arange(80) % 10 == 3, 0.3, 0.995)
     k = rng.binomial(10, p)
@@ -463,7 +461,7 @@ def test_estimates_worse_than_the_direct_ones_are_said():
     data = {"X": X, "sigma2": smoothed * (1 - smoothed) / 10, "n": np.full(80, 10)}
     eb = EmpiricalBayes(Ridge(), random_state=0)
     options = {"groups": X["topic"], "sampling": Sampling("binomial", items_shared=True)}
-    with pytest.warns(UserWarning, match="squared error of these estimates is above that of the"):
+    with pytest.warns(UserWarning, match="squared error.*MixedModel"):
         eb.fit(y=k / 10, **data, **options).estimate()
     ordinary = rng.binomial(10, rng.uniform(0.5, 0.9, 80)) / 10
     with warnings.catch_warnings():

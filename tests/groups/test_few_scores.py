@@ -55,7 +55,7 @@ def of_many_spreads(rng, mean, n):
     return mean[:, None] + spread[:, None] * rng.normal(size=(len(mean), n))
 
 
-def table(law, n, seed, n_models=4, n_topics=25):
+def table(distribution, n, seed, n_models=4, n_topics=25):
     """Summary of the scores of models on topics, and the true means."""
     rng = np.random.default_rng(seed)
     models = pd.MultiIndex.from_product(
@@ -63,27 +63,27 @@ def table(law, n, seed, n_models=4, n_topics=25):
     )
     effects = rng.normal(size=n_topics) + 0.5 * rng.normal(size=(n_models, 1))
     interaction = 0.3 * rng.normal(size=(n_models, n_topics))
-    mean = expit((2 if law is near_one_end else 0) + effects + interaction).ravel()
-    scores = law(rng, mean, n)
+    mean = expit((2 if distribution is near_one_end else 0) + effects + interaction).ravel()
+    scores = distribution(rng, mean, n)
     items = models.repeat(n).to_frame(index=False).assign(score=scores.ravel())
     return summarize_items(items.assign(item=np.arange(len(items))), BY), mean
 
 
-LAWS = skewed, of_one_spread, near_one_end, mostly_zero, of_many_spreads
+DISTRIBUTIONS = skewed, of_one_spread, near_one_end, mostly_zero, of_many_spreads
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("n", [2, 5, 10])
 @pytest.mark.parametrize("estimator", [EB, MixedModel()], ids=lambda e: type(e).__name__)
-def test_intervals_cover_on_average(estimator, law, n):
-    """Level .95, and .02 for the shape of the law and the dependence of groups."""
+def test_intervals_cover_on_average(estimator, distribution, n):
+    """Level .95, and .02 for the shape of the distribution and the dependence of groups."""
     hits = []
     for seed in range(10):
-        g, mean = table(law, n, seed)
+        g, mean = table(distribution, n, seed)
         e = clone(estimator).fit(**g.fit_args).estimate()
         hits.extend((e.low <= mean) & (mean <= e.high))
-    print(f"{type(estimator).__name__} {law.__name__} {n}: {np.mean(hits):.3f}")
+    print(f"{type(estimator).__name__} {distribution.__name__} {n}: {np.mean(hits):.3f}")
     assert sum(hits) >= binom.ppf(0.0005, len(hits), 0.93)
 
 
@@ -126,20 +126,20 @@ def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
     assert ours < 0.95 * theirs
 
 
-@pytest.mark.parametrize("law", one_in(len(LAWS), LAWS))
-def test_errors_are_smaller_than_by_own_variances(law):
+@pytest.mark.parametrize("distribution", one_in(len(DISTRIBUTIONS), DISTRIBUTIONS))
+def test_errors_are_smaller_than_by_own_variances(distribution):
     ours, theirs = 0, 0
     for seed in range(4):
-        g, mean = table(law, 5, seed)
+        g, mean = table(distribution, 5, seed)
         fitted = MixedModel().fit(**g.fit_args)
         ours += np.mean((fitted.estimate().value - mean) ** 2)
         fitted.fit(**g.fit_args | {"sampling": believed_as_they_are(g)})
         theirs += np.mean((fitted.estimate().value - mean) ** 2)
-    assert ours < theirs * (1.03 if law is of_many_spreads else 0.92)
+    assert ours < theirs * (1.03 if distribution is of_many_spreads else 0.92)
 
 
 @pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
-def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
+def test_variances_are_moderated_according_to_sampling(estimator):
     g, _ = table(skewed, 5, 0)
     pooled = g.sampling.variance_noise.pooled_share * np.mean(g.n * g.sigma2)
     expected = moderated_variance(g.sigma2, g.n, pooled, g.sampling.variance_noise.borrowed_freedom)
@@ -154,12 +154,12 @@ def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
 
 
 @pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
-def test_nobody_said_that_variances_are_noisy(estimator):
+def test_warns_if_noise_of_variances_is_unknown(estimator):
     g, _ = table(skewed, 5, 0)
     args = g.fit_args | {"X": g.X[["model"]], "sampling": None, "groups": None}
-    with pytest.warns(UserWarning, match="sigma2 is taken as known"):
+    with pytest.warns(UserWarning, match="sigma2.*known"):
         assert_array_equal(clone(estimator).fit(**args).sigma2_, g.sigma2)
-    with pytest.warns(UserWarning, match="n is missing"):
+    with pytest.warns(UserWarning, match="^n "):
         clone(estimator).fit(**args | {"sampling": g.sampling, "n": None})
 
 
@@ -192,11 +192,11 @@ def test_intervals_of_each_group_go_by_its_own_scores(estimator):
         clone(estimator).fit(**args | {"sampling": s})
         for s in (g.sampling, believed_as_they_are(g))
     ]
-    told, plain = (e.estimate() for e in fitted)
-    assert told.guarantee.startswith("each group")
-    assert_array_equal(told.low, plain.low)
-    told, plain = (e.predict_interval(**new, sigma2=g.sigma2) for e in fitted)
-    assert_array_equal(told, plain)
+    noisy, plain = (e.estimate() for e in fitted)
+    assert noisy.guarantee.startswith("each group")
+    assert_array_equal(noisy.low, plain.low)
+    noisy, plain = (e.predict_interval(**new, sigma2=g.sigma2) for e in fitted)
+    assert_array_equal(noisy, plain)
 
 
 def test_variance_by_name():
@@ -212,7 +212,7 @@ def test_variance_by_name():
     assert own.std() > np.std(fitted["smoothed"])
 
 
-def test_studies_keep_what_was_said():
+def test_studies_keep_the_sampling():
     items = pd.DataFrame({"group": np.repeat(np.arange(12), 30)})
     items["score"] = skewed(np.random.default_rng(0), np.ones(12), 30).ravel()
     both = {"ours": JamesStein(), "believed": Candidate(JamesStein(), variance="plug-in")}
@@ -225,6 +225,6 @@ def test_a_summary_without_it_takes_variances_as_they_are():
     g = GroupSummary([0.5, 0.7, 0.6], [0.1, 0.2, 0.1], [5, 5, 5], list("abc"))
     assert isinstance(g.fit_args["sigma2"], np.ndarray)
     sampling = Sampling("continuous", variance_noise=VarianceNoise(np.inf, 0.5))
-    told = GroupSummary(g.z, g.sigma2, g.n, g.labels, sampling=sampling)
-    sigma2 = JamesStein().fit(**told.fit_args | {"X": np.ones((3, 1))}).sigma2_
+    noisy = GroupSummary(g.z, g.sigma2, g.n, g.labels, sampling=sampling)
+    sigma2 = JamesStein().fit(**noisy.fit_args | {"X": np.ones((3, 1))}).sigma2_
     assert_allclose(sigma2, 0.5 * 0.4 / 3)

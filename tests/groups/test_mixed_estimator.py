@@ -59,8 +59,8 @@ def groups():
     )
     X["difficulty"] = rng.uniform(size=20)[topic]
     k = rng.binomial(n, 0.8 - 0.4 * X["difficulty"] + 0.1 * (X["model"] == "B"))
-    told = {"groups": X["topic"], "sampling": Sampling("binomial", items_shared=True)}
-    return {"X": X, "y": k / n, "sigma2": sampling_variance(k, n), "n": n, **told}
+    metadata = {"groups": X["topic"], "sampling": Sampling("binomial", items_shared=True)}
+    return {"X": X, "y": k / n, "sigma2": sampling_variance(k, n), "n": n, **metadata}
 
 
 def finite_and_ordered(estimate):
@@ -156,15 +156,15 @@ PROMPTS = TWICE.assign(topic=np.repeat(range(10), 6), prompt=np.tile(np.repeat([
 REFUSED = [
     (MixedModel("binomial"), {"n": None}, 'family="gaussian"'),
     (MixedModel("binomial"), {"y": np.full(60, 0.123)}, 'family="gaussian"'),
-    (MixedModel(), {"sigma2": None, "n": None, "sampling": None}, "sigma2 is missing"),
+    (MixedModel(), {"sigma2": None, "n": None, "sampling": None}, "sigma2"),
     (MixedModel(model="system"), {}, "model='system'"),
     (MixedModel(topic="subject"), {}, "topic='subject'"),
-    (MixedModel(kernels=["lenght"]), {}, "'lenght'"),
-    (MixedModel(kernels=["x"]), {"X": np.ones((60, 1)), "groups": None}, "X is an array of 1 col"),
-    (MixedModel(), {"groups": np.repeat([0, 1], 30)}, "groups contradict column 'topic'"),
+    (MixedModel(kernels=["missing"]), {}, "'missing'"),
+    (MixedModel(kernels=["x"]), {"X": np.ones((60, 1)), "groups": None}, "X .*array"),
+    (MixedModel(), {"groups": np.repeat([0, 1], 30)}, "groups.*'topic'"),
     (MixedModel(), {"X": TWICE, "groups": None}, "'A'.*'t0'.*prompt"),
-    (MixedModel(), {"X": PROMPTS, "groups": None}, "one topic or model of each combination"),
-    (MixedModel(), correlated([[1.0]], "A"), "no row and column for model 'B'"),
+    (MixedModel(), {"X": PROMPTS, "groups": None}, "model=.*topic=None"),
+    (MixedModel(), correlated([[1.0]], "A"), "'B'"),
 ]
 
 
@@ -195,7 +195,7 @@ def test_models_and_topics_need_names(estimator, column, groups):
 
 def test_warns_where_topics_of_several_models_are_not_known(groups):
     X, unshared = groups["X"].drop(columns="topic"), {"sampling": OWN_ITEMS, "groups": None}
-    with pytest.warns(UserWarning, match="no column 'topic'"):
+    with pytest.warns(UserWarning, match="'topic'"):
         found = MixedModel().fit(**groups | unshared | {"X": X})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -242,7 +242,7 @@ EDGES = {
 }
 
 
-@pytest.mark.filterwarnings("error", "ignore:The estimates are moved")
+@pytest.mark.filterwarnings("error", "ignore:.*direct estimates")
 @pytest.mark.parametrize("common", [None, 0.3])
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_more_precise_than_direct_and_covered(features):
 
 
 @pytest.mark.slow
-def test_stein_knows_the_error():
+def test_stein_estimates_the_error():
     """Mean of `squared_error_` against the truth, over 20 draws."""
     differences = []
     for seed in range(20):
@@ -112,7 +112,7 @@ def test_features_may_be_text_or_missing():
     assert_allclose(other.value, fitted.estimate().value, atol=0.02)
 
 
-def test_kernels_use_what_features_say():
+def test_kernels_use_features():
     rng = np.random.default_rng(0)
     topic, model = np.divmod(np.arange(200), 4)
     x = np.linspace(-2, 2, 50)
@@ -225,7 +225,7 @@ def sparse_failures(seed=0, often=0.3, low=0.02, high=0.98):
 
 def test_moves_to_the_direct_estimates_where_these_are_better():
     data, _ = sparse_failures()
-    with pytest.warns(UserWarning, match="100% toward the direct ones: their estimated squared"):
+    with pytest.warns(UserWarning, match="100%.*squared error"):
         fitted = MixedModel().fit(**data)
     e = fitted.estimate()
     assert fitted.direct_weight_ == 1 and e.method == "mixed model, 100% direct"
@@ -256,7 +256,7 @@ def test_moves_in_part(monkeypatch):
     X, z, n = (broken_set(20)[name] for name in ("X", "y", "n"))
     plain = MixedModel().fit(**broken_set(20))
     monkeypatch.setattr("skbench.stats.shrinkage.stein.weight_of_direct", lambda *_: 0.4)
-    with pytest.warns(UserWarning, match="40% toward the direct ones"):
+    with pytest.warns(UserWarning, match="40%"):
         fitted = MixedModel().fit(**broken_set(20))
     e, own = fitted.estimate(), plain.estimate()
     assert_allclose(e.value, 0.6 * own.value + 0.4 * z)
@@ -270,7 +270,7 @@ def test_moves_in_part(monkeypatch):
 
 def test_draws_of_few_topics_are_as_uncertain_as_the_direct_estimates():
     data = broken_set(2, n=10)
-    with pytest.warns(UserWarning, match="there are too few topics"):
+    with pytest.warns(UserWarning, match="topics"):
         fitted = MixedModel(random_state=0).fit(**data)
     direct = DirectEstimator().fit(**data)
     draws = fitted.sample(4000, random_state=0).values
@@ -295,7 +295,7 @@ def test_three_topics_never_widen():
 
 def test_warns_where_the_loop_did_not_converge(monkeypatch):
     monkeypatch.setattr("skbench.stats.mixed._fit._MOST_ROUNDS", 2)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 2 rounds"):
+    with pytest.warns(ConvergenceWarning, match="2 iterations"):
         fitted = MixedModel().fit(**broken_set(20))
     assert fitted.n_iter_ == 2
     finite_and_ordered(fitted.estimate())
@@ -314,7 +314,7 @@ def scores_of(g):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:n is missing")
+@pytest.mark.filterwarnings("ignore:n ")
 @pytest.mark.parametrize("name", SAMPLED)
 def test_draws_have_the_law_of_the_intervals(name):
     data = SAMPLED[name]()
@@ -368,7 +368,12 @@ def answers(rng, p, n_items, correlation):
     right = common + own < norm.ppf(p)
     item, model = np.divmod(np.arange(right.size), len(p))
     names = [f"m{m:02d}" for m in model]
-    columns = {"model": names, "topic": "law", "item": item, "score": right.ravel().astype(int)}
+    columns = {
+        "model": names,
+        "topic": "distribution",
+        "item": item,
+        "score": right.ravel().astype(int),
+    }
     return pd.DataFrame(columns)
 
 
@@ -411,7 +416,7 @@ def test_models_that_were_not_fitted_are_covered(n_models):
 
 
 def test_a_new_topic_after_a_single_one_is_uncertain():
-    X, k, n = pd.DataFrame({"model": list("abc"), "topic": "law"}), [30, 33, 36], [50] * 3
+    X, k, n = pd.DataFrame({"model": list("abc"), "topic": "distribution"}), [30, 33, 36], [50] * 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fitted = MixedModel().fit(X, np.array(k) / 50, n=n, sampling=OWN_ITEMS)
@@ -434,18 +439,18 @@ def test_totals_of_groups_with_no_or_only_right_answers_end_at_0_and_1(populatio
 
 def test_draws_move_with_the_estimates():
     data, _ = sparse_failures()
-    with pytest.warns(UserWarning, match="100% toward the direct ones"):
+    with pytest.warns(UserWarning, match="100%"):
         fitted = MixedModel().fit(**data)
     draws = fitted.sample(4000, random_state=0).values
     inside = (data["y"] > 0) & (data["y"] < 1)
     assert_allclose(draws.mean(axis=0)[inside], data["y"][inside], atol=0.03)
 
 
-def test_what_sampling_does_not_know_is_warned_of():
+def test_warns_of_unknown_sampling():
     X, k, n = crossed(3, 8)[0], np.full(24, 7), np.full(24, 10)
-    with pytest.warns(UserWarning, match="how their errors correlate is not known"):
+    with pytest.warns(UserWarning, match="item_correlation"):
         MixedModel().fit(X, k / n, n=n, sampling=Sampling("binomial", items_shared=True))
-    with pytest.warns(UserWarning, match="are no whole numbers"):
+    with pytest.warns(UserWarning, match=r"y \* n"):
         fitted = MixedModel().fit(X, k / n + 0.001, 0.02, n, sampling=OWN_ITEMS)
     assert fitted.family_ == "gaussian"
 

@@ -16,7 +16,7 @@ TRUTH = 0.95 * 0.97
 
 
 def rare_failures(rng, n_groups, n):
-    """Item rows: scores near .97, of which one in twenty falls to 0."""
+    """Item rows: scores near .97; one in twenty is 0."""
     scores = np.clip(rng.normal(0.97, 0.01, (n_groups, n)), 0, 1)
     scores[rng.random(scores.shape) < 0.05] = 0.0
     groups = np.repeat(np.arange(n_groups), n)
@@ -56,7 +56,7 @@ def test_graded_passages_that_vary_pay_little():
     assert 1.05 < width[0] / width[1] < 1.2
 
 
-def test_means_without_their_sampling_lack_the_bounds_and_say_so():
+def test_warns_of_means_without_bounds():
     rows = rare_failures(np.random.default_rng(4), 3, 30)
     g = summarize_items(rows, "topic")
     with pytest.warns(UserWarning, match="no bounds"):
@@ -80,11 +80,11 @@ def test_ends_are_those_of_the_formula_and_bounds_may_be_left_out():
     with pytest.warns(UserWarning, match="skewed"):
         t = DirectEstimator().fit(**free.fit_args).estimate()
     assert np.all(t.low > e.low)
-    with pytest.raises(ValueError, match="outside bounds"):
+    with pytest.raises(ValueError, match="bounds"):
         summarize_items(rows, "topic", bounds=(0, 0.9))
 
 
-def test_estimators_that_shrink_do_not_see_the_worst_case():
+def test_estimators_that_shrink_ignore_the_worst_case():
     rows = rare_failures(np.random.default_rng(1), 12, 30)
     bounded = summarize_items(rows, "topic")
     free = summarize_items(rows, "topic", bounds=(-np.inf, np.inf))

@@ -96,8 +96,8 @@ def test_james_stein_new_groups():
     np.testing.assert_allclose(moved, js.estimate().value[-1])
 
 
-def test_james_stein_says_when_it_cannot_shrink():
-    with pytest.warns(UserWarning, match="needs at least 4 groups, got 3: nothing is shrunk"):
+def test_james_stein_warns_if_it_cannot_shrink():
+    with pytest.warns(UserWarning, match="4 groups, got 3"):
         js = JamesStein().fit(np.zeros((3, 1)), [0.1, 0.5, 0.9], 0.01)
     np.testing.assert_allclose(js.estimate().value, [0.1, 0.5, 0.9])
     for center in ("median", np.nan, None):
@@ -182,14 +182,14 @@ def test_fay_herriot_covers_new_groups_without_items():
         (MixedModel(), 1),
     ],
 )
-def test_groups_without_noise_are_said_once_and_divide_nothing_by_0(estimator, n_groups):
+def test_warns_once_of_groups_without_noise(estimator, n_groups):
     z = np.linspace(0.3, 0.9, n_groups)
     sigma2 = np.where(np.arange(n_groups) == 0, 0.0, 0.01)
     X = np.sin(np.arange(2.0 * n_groups)).reshape(n_groups, 2)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimate = estimator.fit(X, z, sigma2).estimate()
-    assert sum("have sigma2 = 0: they are taken" in str(w.message) for w in caught) == 1
+    assert sum("sigma2 = 0" in str(w.message) for w in caught) == 1
     assert not [w for w in caught if issubclass(w.category, RuntimeWarning)]
     ends = [estimate.low[0], estimate.value[0], estimate.high[0]]
     np.testing.assert_allclose(ends, z[0], rtol=1e-12)
@@ -198,7 +198,7 @@ def test_groups_without_noise_are_said_once_and_divide_nothing_by_0(estimator, n
 def test_fay_herriot_with_collinear_columns():
     X, z, sigma2, _ = simulated(40)
     twice = np.column_stack([X, X[:, 0] * 2 + 1, np.full(40, 7.0)])
-    with pytest.warns(UserWarning, match="1 of 4 columns of the design are collinear"):
+    with pytest.warns(UserWarning, match="1 of 4 .*collinear"):
         doubled = FayHerriot().fit(twice, z, sigma2)
     single = FayHerriot().fit(X, z, sigma2)
     np.testing.assert_allclose(doubled.estimate().low, single.estimate().low)
@@ -220,9 +220,9 @@ def test_fay_herriot_needs_more_groups_than_columns():
         FayHerriot().fit(X, z, sigma2)
 
 
-def test_fay_herriot_says_when_there_is_nothing_but_noise():
+def test_fay_herriot_warns_of_zero_prior_variance():
     X = np.arange(6.0)[:, None]
-    with pytest.warns(UserWarning, match=r"prior variance \(reml\) is estimated as 0"):
+    with pytest.warns(UserWarning, match="'reml'.* 0"):
         fh = FayHerriot().fit(X, [0.5, 0.51, 0.49, 0.5, 0.52, 0.48], 1.0)
     assert (fh.estimate().high - fh.estimate().low > 0.1).all()
 
@@ -230,8 +230,8 @@ def test_fay_herriot_says_when_there_is_nothing_but_noise():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 6)}), "'when' of X holds dates"),
-        (pd.DataFrame({"a": [1.0, np.nan, 3, 4, 5, 6]}), "column 'a' has missing or infinite"),
+        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 6)}), "'when'"),
+        (pd.DataFrame({"a": [1.0, np.nan, 3, 4, 5, 6]}), "'a'"),
     ],
 )
 def test_fay_herriot_refuses_columns(X, message):

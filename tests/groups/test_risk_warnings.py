@@ -26,7 +26,7 @@ def of_counts(rng, p, n):
     return warned(EmpiricalBayes(random_state=0), *data)[1:]
 
 
-def test_said_from_two_standard_errors_on():
+def test_warns_from_two_standard_errors_on():
     """Precise groups around 0, and twelve noisy ones more or less far off."""
     sigma2, excess, said, ratio = np.repeat([1.0, 0.01], [12, 28]), [], [], []
     for seed in range(32):
@@ -57,7 +57,7 @@ def test_seldom_near_the_end_where_shrinking_helps():
 
 
 @pytest.mark.slow
-def test_said_where_a_few_groups_are_far_off():
+def test_warns_if_a_few_groups_are_outliers():
     rng = np.random.default_rng(1)
     p = np.full(200, 0.995)
     p[::10] = 0.3

@@ -182,7 +182,7 @@ NAMES_TOPICS = {"mixed", "without features", "gaussian", "direct"}
 def test_nothing_is_lost_on_the_way(case, name):
     for route, fit in WHOLE.items():
         if route == "search" and SUMMARIES[case].groups is not None and name not in NAMES_TOPICS:
-            assert same_or_said(fit, case, name)  # without routing, searches keep groups
+            assert same_or_warned(fit, case, name)  # without routing, searches keep groups
             continue
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* groups have fewer than 20 items|Scoring failed")
@@ -225,20 +225,20 @@ OTHER_FEATURES = {"no model", "an array of codes", "indicators of models"}
 
 
 @every_case
-def test_what_is_lost_is_said(case, name):
+def test_warns_of_what_is_lost(case, name):
     for route, fit in PARTIAL.items():
         other = route in OTHER_FEATURES and name in READS_FEATURES
         if not other and not (route == "an array of codes" and name in ONE_MODEL):
-            assert same_or_said(fit, case, name), route
+            assert same_or_warned(fit, case, name), route
 
 
-def same_or_said(fit, case, name):
+def same_or_warned(fit, case, name):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = numbers(fit(clone(ESTIMATORS[name]), SUMMARIES[case]))
         except (ValueError, TypeError):
             return True
-    heard = [str(warning.message) for warning in caught]
-    said = any("Pass" in words or "make them text" in words for words in heard)
+    messages = [str(warning.message) for warning in caught]
+    said = any("Pass" in words or "make them text" in words for words in messages)
     return said or np.allclose(found, expected(case, name), rtol=1e-12, atol=1e-12)

@@ -27,7 +27,7 @@ def direct():
     return DirectEstimator().fit(**SUMMARY.fit_args)
 
 
-def test_says_what_it_is(direct):
+def test_method_and_guarantee(direct):
     whole = direct.estimate(0.9, population=40)
     assert whole.method == "direct (Wilson), whole benchmark"
     assert (whole.guarantee, whole.confidence_level) == (
@@ -53,20 +53,20 @@ def test_intervals_stay_where_the_score_can_be(direct):
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        (9, r"Group \('model-0', 'topic-0'\) has 10 items, but its .* is 9"),
-        (np.nan, r"must be finite, but group \('model-0', 'topic-0'\) has nan"),
+        (9, r"'model-0', 'topic-0'.* 10 .* 9"),
+        (np.nan, r"'model-0', 'topic-0'.* nan"),
         ([20, 30], "shape"),
         (
             pd.Series({"topic-0": 20}).rename_axis("topic"),
-            "must be finite, but group .*'topic-1'.* has nan",
+            "'topic-1'.* nan",
         ),
         (
             pd.Series([20, 30], pd.Index(["topic-0", "topic-0"], name="topic")),
-            "several entries for 'topic-0'",
+            "'topic-0'",
         ),
         (
             pd.Series({"topic-0": 20, "topic-1": 30}),
-            r"named by one of: model, topic.*rename_axis\('topic'\)",
+            r"model, topic.*rename_axis\('topic'\)",
         ),
     ],
 )
@@ -192,7 +192,7 @@ def test_populations_by_topic_label_or_row(estimator):
 
 def test_populations_need_numbers_of_items():
     without = SUMMARY.fit_args | {"n": None, "sampling": None}
-    with pytest.warns(UserWarning, match="sampling was not given"):
+    with pytest.warns(UserWarning, match="^sampling "):
         fitted = MixedModel().fit(**without)
     with pytest.raises(ValueError):
         fitted.estimate(population=40)

@@ -1,4 +1,5 @@
 import json
+import re
 import warnings
 from itertools import product
 
@@ -12,7 +13,7 @@ from scipy.special import expit
 from scipy.stats import beta, binom
 
 from skbench.ppi.agreement import mean_estimator
-from skbench.ppi.chain_rule import ChainRulePPI, _firm, _unpulled
+from skbench.ppi.chain_rule import ChainRulePPI, _firm_shrinkage, _with_weaker_prior
 from skbench.ppi.difference import PPIMean
 from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.intervals.means import normal_interval
@@ -43,7 +44,7 @@ def yes_no():
 def test_gold_by_rows(yes_no, gold_folder):
     row = json.loads((gold_folder / "ppi_chain.json").read_text())["binary"][2]
     chain = ChainRulePPI().fit(*yes_no)
-    # The gold is good to 2.5e-6, see test_chain_rule_formulas.
+    # The gold values are accurate to 2.5e-6, see test_chain_rule_formulas.
     assert_allclose(ends(chain), row["ci95"], rtol=0, atol=3e-6)
     assert_allclose(chain.estimate(0.9).low, row["ci90"][0], rtol=0, atol=3e-6)
     p, m1, m0 = 600.5 / 1001, 10.5 / 12, 2.5 / 10
@@ -74,7 +75,7 @@ def test_order_of_rows_and_names_of_verdicts_do_not_matter(yes_no):
     for names in ({1: "good", 0: "bad"}, {1: True, 0: False}, {1: 0, 0: 17.5}):
         renamed = np.array([names[x] for x in X], dtype=object)
         chain = ChainRulePPI().fit(renamed[order], y[order])
-        # Which verdict comes first turns the quadrature round.
+        # The order of verdicts changes the quadrature.
         assert_allclose(ends(chain), ends(expected), rtol=0, atol=1e-7)
 
 
@@ -128,13 +129,13 @@ def test_continuous_scores_only_in_bins():
     rng = np.random.default_rng(2)
     X = rng.random(1000)
     y = np.where(np.arange(1000) < 200, rng.random(1000) < X, np.nan)
-    with pytest.warns(UserWarning, match="cut into bins"):
+    with pytest.warns(UserWarning, match="bins_"):
         usual = ChainRulePPI().fit(X, y)
     edges = np.quantile(X, [0.2, 0.4, 0.6, 0.8])
     assert_allclose(usual.bins_, edges)
     assert len(usual.values_) == 5
     assert ends(usual) == ends(ChainRulePPI().fit(np.digitize(X, edges), y))
-    with pytest.warns(UserWarning, match="cut into bins"):
+    with pytest.warns(UserWarning, match="bins_"):
         both = ChainRulePPI().fit(np.column_stack([X + 0.1, X - 0.1]), y)
     assert_allclose(ends(both), ends(usual))
     assert_allclose(both.predict([[0.3, 0.1], [1, 1]]), usual.predict([0.2, 1]))
@@ -142,17 +143,17 @@ def test_continuous_scores_only_in_bins():
         ChainRulePPI().fit([f"score {x}" for x in X], y)
 
 
-def test_verdict_that_no_label_goes_with():
+def test_verdict_without_labels():
     X, y = rows({"y": 60, "n": 30, "u": 10}, {("y", 1): 9, ("y", 0): 1, ("n", 0): 5, ("n", 1): 1})
-    with pytest.warns(UserWarning, match="prior of the chain rule.*'u' has 0 \\("):
+    with pytest.warns(UserWarning, match=r"'u' .*\b0 "):
         chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
     assert np.isnan(chain.rectifier_) and chain.values_ == ["n", "u", "y"]
 
 
-@pytest.mark.filterwarnings("ignore:The chain rule needs:UserWarning")
-def test_the_prior_lets_go_where_it_pulls_far():
+@pytest.mark.filterwarnings("ignore:The .*chain rule:UserWarning")
+def test_auto_weakens_a_strong_prior():
     def both(*table):
         return (ChainRulePPI(prior=prior).fit(*rows(*table)) for prior in ("jeffreys", "auto"))
 
@@ -162,22 +163,22 @@ def test_the_prior_lets_go_where_it_pulls_far():
     assert_allclose(auto.estimate_, pooled, rtol=1e-12)
     moved = auto.estimate_ - paper.estimate_
     assert_allclose(ends(auto), (ends(paper)[0], min(1, ends(paper)[1] + moved)))
-    # With more labels it does not pull far, and the numbers are the paper's.
+    # With more labels the shift is small, and the results are those of the paper.
     paper, auto = both(
         {"y": 600, "n": 300}, {("y", 1): 100, ("y", 0): 10, ("n", 1): 30, ("n", 0): 60}
     )
     assert (auto.estimate_, ends(auto)) == (paper.estimate_, ends(paper))
 
 
-def test_the_prior_lets_go_by_and_by():
+def test_firm_shrinkage_is_gradual():
     pulls = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8])
     moved = [0, 0, 0.125, 0.25, 0.375, 0.5, 0.8]
-    assert_allclose(_firm(2 * pulls, 2.0, 0.1, 0.5), 2 * np.array(moved), atol=1e-15)
-    assert_allclose(_firm(-pulls, 1.0, 0.1, 0.5), np.negative(moved), atol=1e-15)
+    assert_allclose(_firm_shrinkage(2 * pulls, 2.0, 0.1, 0.5), 2 * np.array(moved), atol=1e-15)
+    assert_allclose(_firm_shrinkage(-pulls, 1.0, 0.1, 0.5), np.negative(moved), atol=1e-15)
 
 
-def test_pooled_prior_follows_what_labels_tell():
-    """Alike values are pooled to the mean label, values far apart are left alone."""
+def test_pooled_prior_follows_the_labels():
+    """Similar verdicts are shrunk to the mean label, different verdicts are not."""
 
     def pooled(verdicts, counts):
         return chain_mean_of_pooled_prior([verdicts], [counts], [1, 0])[0]
@@ -188,7 +189,7 @@ def test_pooled_prior_follows_what_labels_tell():
     apart = pooled(4000 * share, [[95, 5], [10, 90]])
     assert abs(apart - share @ [0.95, 0.1]) < 0.02 * abs(share @ [0.95, 0.1] - 0.525)
     assert 0.998 < pooled([500, 500], [[10, 0], [10, 0]]) < 1
-    # One value: nothing to pool, and the mean label but for a hair.
+    # With one verdict the result is nearly the mean label.
     assert_allclose(pooled([50], [[7, 3]]), 0.7, atol=1e-3)
 
 
@@ -196,7 +197,7 @@ def test_pooled_prior_follows_what_labels_tell():
 @pytest.mark.parametrize("n_values", [2, 3, 5, 10])
 @pytest.mark.parametrize("truth", [0.85, 0.95, 0.99])
 def test_no_worse_than_the_labels_near_one(n_values, truth):
-    """A useless autorater, 10, 20 and 100 labels: squared errors relative to the mean label's."""
+    """Mean squared errors relative to the mean label for a useless judge and 10 to 100 labels."""
     rng, n_sets, same = np.random.default_rng(0), 4000, np.full(n_values, 1 / n_values)
     for n in (10, 20, 100):
         cells = np.outer(same, [truth, 1 - truth]).ravel()
@@ -205,12 +206,12 @@ def test_no_worse_than_the_labels_near_one(n_values, truth):
         rows = verdicts, counts, np.array([1.0, 0.0])
         moments = chain_moments(*rows)
         error = np.sqrt(moments.unlabeled_variance + moments.labeled_variance)
-        auto, _ = _unpulled(moments.mean, error, None, rows)
+        auto, _ = _with_weaker_prior(moments.mean, error, None, rows)
         mean, here, published = (
             (e - truth) ** 2 for e in (counts[:, :, 0].sum(1) / n, auto, moments.mean)
         )
         ratio = here.mean() / mean.mean()
-        # 36 ratios of which the greatest is 1.06 in 20,000 sets.
+        # In 20,000 data sets the largest of 36 ratios is 1.06.
         spread = np.std(here - ratio * mean) / mean.mean() / np.sqrt(n_sets)
         print(f"{n_values} values, {truth}, {n} labels: {ratio:.2f} ({spread:.2f})")
         assert ratio < 1.06 + 3 * spread
@@ -218,37 +219,36 @@ def test_no_worse_than_the_labels_near_one(n_values, truth):
             assert ratio < published.mean() / mean.mean()
 
 
-def test_a_prior_that_says_too_much_is_warned_of():
+def test_strong_prior_causes_a_warning():
     def caught(unlabeled, labeled):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ChainRulePPI(label_values=[0, 1], prior="jeffreys").fit(*rows(unlabeled, labeled))
         messages = [str(warning.message) for warning in caught]
-        return [message for message in messages if "All" not in message]
+        return [message for message in messages if "prior" in message or "verdict" in message]
 
     many = {1: 600, 0: 400}
-    # Few labels, but the prior says what they say.
+    # Few labels, but they agree with the prior.
     assert not caught(many, {(1, 1): 5, (1, 0): 1, (0, 1): 1, (0, 0): 3})
     (message,) = caught(many, {(1, 1): 20, (0, 1): 8})
-    assert "by 1.0 of its standard errors" in message
-    assert "0 has 8 (40% of the rows)" in message and "1 has" not in message
-    assert "Use PPIMean, label more rows, or merge values" in message
-    # A value that is next to never given needs no labels.
+    assert re.search(r"\b1\.0 standard errors", message) and "PPIMean" in message
+    assert re.search(r"verdict 0 \D*8 .*40%", message) and "verdict 1 " not in message
+    # A rare verdict needs no labels.
     rare = {1: 600, 0: 390, "u": 9}
     assert not caught(rare, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 19})
     ten = {(i, 1): 3 for i in range(10)}
     (message,) = caught(dict.fromkeys(range(10), 100), ten)
-    assert "2 has 3 (10% of the rows)." in message
+    assert re.search(r"verdict 2 \D*3 .*10%", message)
 
 
-def test_pull_of_the_prior_is_what_it_adds():
+def test_pull_of_the_prior_is_its_shift():
     counts, shares = np.array([[[9, 1], [2, 5]]]), np.array([[0.6, 0.4]])
     with_prior = np.sum(shares * label_means(counts, [1, 0]))
     without = np.sum(shares * counts[..., 0] / counts.sum(axis=2))
     assert_allclose(prior_pull(shares, counts, [1, 0]), with_prior - without)
 
 
-def test_groups_need_labels_each():
+def test_each_group_needs_labels():
     verdict, y = np.tile([0, 1], 200), np.where(np.arange(400) % 10 < 2, 1.0, np.nan)
     groups = np.repeat(["a", "b"], 200)
 
@@ -257,31 +257,31 @@ def test_groups_need_labels_each():
 
     assert enough(y, groups)
     unlabeled = np.where(groups == "a", y, np.nan)
-    assert enough(unlabeled, groups)  # no labels, no estimate
+    assert enough(unlabeled, groups)  # a group without labels has no estimate
     y[np.flatnonzero((groups == "b") & (y == 1))[3:]] = np.nan
     assert enough(y) and not enough(y, groups)
 
 
 def test_constant_autorater_leaves_jeffreys():
     X, y = rows({"y": 50}, {("y", 1): 7, ("y", 0): 3})
-    with pytest.warns(UserWarning, match="gives every row the score y"):
+    with pytest.warns(UserWarning, match=r"column 0 .*\by\b"):
         chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     assert_allclose(ends(chain), beta(7.5, 3.5).ppf([0.025, 0.975]), rtol=1e-10)
 
 
 def test_all_rows_labeled():
     X, y = rows({}, {(1, 1): 30, (1, 0): 5, (0, 1): 5, (0, 0): 20})
-    with pytest.warns(UserWarning, match="All 60 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b60 rows"):
         chain = ChainRulePPI().fit(X, y)
     p = 35.5 / 61
     assert_allclose(chain.estimate_, p * 30.5 / 36 + (1 - p) * 5.5 / 26, rtol=1e-12)
     low, high = ends(chain)
     classical = beta(35.5, 25.5).ppf([0.025, 0.975])
-    assert abs((high - low) / np.ptp(classical) - 1) < 0.03  # the priors differ a little
+    assert abs((high - low) / np.ptp(classical) - 1) < 0.03  # the priors differ slightly
 
 
 def test_more_labeled_than_unlabeled_rows():
-    # Seven unlabeled rows say less of the verdicts than sixty labeled ones.
+    # Sixty labeled rows have more information about verdicts than seven unlabeled ones.
     X, y = rows({1: 6, 0: 1}, {(1, 1): 30, (1, 0): 5, (0, 1): 5, (0, 0): 20})
     p = 41.5 / 68
     assert_allclose(
@@ -291,7 +291,7 @@ def test_more_labeled_than_unlabeled_rows():
 
 def test_one_class_only_has_an_interval():
     X, y = rows({1: 600, 0: 400}, {(1, 1): 8, (0, 1): 2})
-    with pytest.warns(UserWarning, match="All 10 human labels are 1"):
+    with pytest.warns(UserWarning, match=r"\b10 human labels .*\b1\b"):
         chain = ChainRulePPI().fit(X, y)
     assert 0.3 < ends(chain)[0] < 0.8 and ends(chain)[1] <= 1
 
@@ -299,7 +299,7 @@ def test_one_class_only_has_an_interval():
 def test_what_cannot_be_used(yes_no):
     X, y = yes_no
     labels = np.arange(40) / 7, np.full(40, 3), np.full(40, "good", dtype=object)
-    for values in labels:  # too many, and one alone
+    for values in labels:  # too many, and a single one
         with pytest.raises(ValueError):
             ChainRulePPI().fit(np.arange(40) % 2, np.where(np.arange(40) < 20, values, None))
     halves = np.arange(len(y)) // 2
@@ -313,7 +313,7 @@ def test_what_cannot_be_used(yes_no):
 def test_labels_needed(yes_no):
     chain = ChainRulePPI().fit(*yes_no)
     low, high = ends(chain)
-    # The interval is not quite a normal one, and the answer a whole number.
+    # The interval is not exactly normal, and the number is an integer.
     assert 17 <= chain.labels_needed(high - low) <= 21
     assert chain.labels_needed((high - low) / 2) > 4 * 17
     assert chain.labels_needed(0.01) == np.inf
@@ -338,12 +338,12 @@ def test_labels_needed_where_all_rows_are_labeled():
     rng = np.random.default_rng(5)
     label = rng.binomial(1, 0.7, 300)
     verdict = np.where(rng.random(300) < 0.8, label, 1 - label)
-    with pytest.warns(UserWarning, match="All 300 rows"):
+    with pytest.warns(UserWarning, match=r"\b300 rows"):
         chain = ChainRulePPI().fit(verdict, label)
     width = np.ptp(ends(chain))
     assert 290 <= chain.labels_needed(width) <= 310
     assert 1150 < chain.labels_needed(width / 2) < 1250
-    # With fifty rows besides, the same width takes as many rows that tell the verdicts.
+    # With fifty more rows, the same width needs as many rows with verdicts.
     y = np.append(label.astype(float), np.full(50, np.nan))
     more = ChainRulePPI().fit(np.append(verdict, verdict[:50]), y)
     assert 290 <= more.labels_needed(np.ptp(ends(more))) <= 310
@@ -354,7 +354,7 @@ TRUTHS = (0.5, 0.85, 0.95)
 
 
 def simulated(n, truth, rates, n_sets, rng, n_unlabeled=1000):
-    """Counts of sets drawn with a known truth, sensitivity and specificity."""
+    """Counts of simulated data sets with known true mean, sensitivity and specificity."""
     sensitivity, specificity = rates
     cells = [
         [truth * sensitivity, (1 - truth) * (1 - specificity)],
@@ -366,7 +366,7 @@ def simulated(n, truth, rates, n_sets, rng, n_unlabeled=1000):
 
 
 def judge_of(n_values, truth, useless):
-    """Chance of a good answer given each of equally common values, `truth` on average."""
+    """Probability of a good answer given each of equally common verdicts, `truth` on average."""
     if useless:
         return np.full(n_values, truth)
     steps = np.linspace(-3, 3, n_values)
@@ -375,7 +375,7 @@ def judge_of(n_values, truth, useless):
 
 
 def many_data_sets(rng, n, chances, n_sets, n_unlabeled=1000):
-    """Verdicts of a judge that gives each value equally often, as groups of one table."""
+    """Equally common verdicts of a judge, as groups of one table."""
     n_rows = n + n_unlabeled
     verdicts = rng.integers(len(chances), size=(n_sets, n_rows))
     right = rng.random(verdicts.shape) < chances[verdicts]
@@ -388,7 +388,7 @@ def many_data_sets(rng, n, chances, n_sets, n_unlabeled=1000):
 
 
 def part_of(data, groups):
-    """The rows of some groups."""
+    """The rows of the given groups."""
     rows = groups[data.by]
     return DataSets(data.X[rows], data.y[rows], data.by[rows])
 
@@ -401,7 +401,7 @@ def n_covered(estimator, data, truth):
 
 
 def with_enough_labels(data):
-    """Which of the data sets have enough labels for the chain rule."""
+    """Whether data sets have enough labels for the chain rule."""
     rows = np.split(np.arange(len(data.y)), data.by[-1] + 1)
     return np.array(
         [isinstance(mean_estimator(data.X[r], data.y[r], True), ChainRulePPI) for r in rows]
@@ -421,7 +421,7 @@ def test_coverage_with_enough_labels(n_values, n):
         n_enough = len(np.unique(enough.by))
         assert n_enough > 0.6 * n_sets
         hits = n_covered(ChainRulePPI(), enough, truth)
-        # 18 combinations: one in 5000 each keeps false alarms below 1%.
+        # With 18 combinations a level of 1/5000 keeps false alarms below 1%.
         assert hits >= binom.ppf(2e-4, n_enough, 0.93)
 
 
@@ -438,8 +438,8 @@ def test_coverage_fails_with_few_labels_per_value():
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_values", "n_sets"), [(2, 400), (3, 120), (5, 120), (10, 60)])
 def test_coverage_of_the_automatic_choice(n_values, n_sets):
-    # The table of doc/user_guide/chain_rule.rst, there of 400 and 300 sets: the
-    # least of three truths and two judges.
+    # The table of doc/user_guide/chain_rule.rst has 400 and 300 data sets. Its cells are the
+    # smallest of three true means and two judges.
     for n in (10, 20, 30, 50, 100):
         rng = np.random.default_rng([n_values, n])
         alone, chosen, share = [], [], []
@@ -499,13 +499,13 @@ def test_normal_interval_of_the_difference_fails_where_the_chain_holds():
 
 
 def real_rates(gold_folder):
-    """Labeled counts of the gold's three real systems (some 300 labels each)."""
+    """Labeled counts of the three real systems (about 300 labels each)."""
     gold = json.loads((gold_folder / "ppi_chain.json").read_text())["binary"]
     return [row for row in gold if row["N"] > 3000]
 
 
 def synthetic_sets(gold_folder, n_sets, rng):
-    """Section A.3 of Hofer et al.: truths drawn from the posteriors of real systems."""
+    """Section A.3 of Hofer et al.: true values drawn from the posteriors of real systems."""
     systems = real_rates(gold_folder)
     for _ in range(n_sets):
         s = systems[rng.integers(len(systems))]
@@ -515,7 +515,7 @@ def synthetic_sets(gold_folder, n_sets, rng):
 
 
 def sets_of(p, m, n_sets, rng):
-    """Data sets of one truth, of random sizes as in section A.3."""
+    """Data sets with one true value and random sizes as in section A.3."""
     n, n_unlabeled = rng.integers(100, 501, n_sets), rng.integers(3000, 4001, n_sets)
     positive, verdict = rng.binomial(n_unlabeled, p), rng.binomial(n, p)
     of_verdict = np.stack([verdict, n - verdict], axis=1)
@@ -535,7 +535,7 @@ def synthetic_study(gold_folder, rng):
 
 def test_coverage_of_synthetic_systems(gold_folder):
     _, hits = synthetic_study(gold_folder, np.random.default_rng(0))
-    # Truths come from a posterior: .95 is exact but for the prior. Printed: 95.2%.
+    # True values come from a posterior, so .95 is exact up to the prior. The paper has 95.2%.
     low, high = binom.ppf([0.0005, 0.9995], hits.size, 0.95) / hits.size
     print(f"{hits.mean():.4f} of {hits.size} synthetic truths are covered")
     assert low <= hits.mean() <= high
@@ -552,7 +552,7 @@ def test_truths_that_were_missed_once_are_not_missed_more_often(gold_folder):
         theta = p * m[0] + (1 - p) * m[1]
         low, high = chain_interval(*sets_of(p, m, 1000, rng), [1, 0])
         rates.append(np.mean((theta < low) | (theta > high)))
-    # Printed in section 5.4.2: 4.49% in all, 3.7 to 5.4 % each.
+    # Section 5.4.2 has 4.49% in total and 3.7% to 5.4% per system.
     print(f"missed {np.mean(rates):.4f} of the time, from {min(rates):.4f} to {max(rates):.4f}")
     assert 0.04 <= np.mean(rates) <= 0.055
     assert max(rates) <= binom.ppf(0.999, 1000, 0.055) / 1000
@@ -588,7 +588,7 @@ def test_open_qa_with_two_thirds_of_the_labels_hidden(openqa):
             y = np.full(len(human), np.nan)
             y[shown] = human[shown]
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The autorater's value 'u'")
+                warnings.filterwarnings("ignore", ".*'u'")
                 low, high = ends(ChainRulePPI().fit(verdict, y))
             hits.append(low <= human.mean() <= high)
             p = human[shown].mean()
@@ -598,16 +598,14 @@ def test_open_qa_with_two_thirds_of_the_labels_hidden(openqa):
         f"{len(hits)} times: width {np.mean(ratios):.3f} of Wald's on average, narrower "
         f"{np.mean(narrower):.3f} of the time; covers the mean of all labels {np.mean(hits):.3f}"
     )
-    # Labels and rest make up one finite table, so intervals for a population cover more.
+    # The table is a finite population, so intervals for an infinite population cover more.
     assert np.mean(hits) >= 0.95
     assert np.mean(narrower) >= 0.95
 
 
 @pytest.mark.parametrize("estimator", [ChainRulePPI(), RoganGladen()])
-def test_all_rows_labeled_is_not_said_to_be_the_labels_alone(estimator):
+def test_all_rows_labeled_recommends_the_classical_mean(estimator):
     X, y = rows({}, {(1, 1): 20, (1, 0): 5, (0, 1): 3, (0, 0): 12})
-    with pytest.warns(
-        UserWarning, match="All 40 rows .*ClassicalMean takes the labels as they are"
-    ):
+    with pytest.warns(UserWarning, match=r"\b40 rows.*ClassicalMean"):
         estimator.fit(X, y)
     assert estimator.estimate_ != y.mean()

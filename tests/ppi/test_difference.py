@@ -14,7 +14,7 @@ from skbench.ppi.stratified import StratifiedPPI
 from skbench.stats.intervals import binomial
 
 SIZES = (10, 20, 30, 50, 100)
-# Share of good and of bad rows that the autorater gets right.
+# Proportions of good and of bad rows with a correct verdict.
 AUTORATERS = {
     "excellent": (0.98, 0.98),
     "good": (0.95, 0.9),
@@ -25,7 +25,7 @@ SLOW = pytest.mark.slow
 
 
 def judged(seed=0, n=60, N=400, truth=0.7, right=(0.9, 0.85)):
-    """Autorater scores and labels, the latter nan where hidden."""
+    """Scores of a judge, and labels with nan where hidden."""
     rng = np.random.default_rng(seed)
     label = rng.binomial(1, truth, n + N).astype(float)
     agrees = rng.random(n + N) < np.where(label == 1, *right)
@@ -67,7 +67,7 @@ def test_default_interval_covers(name):
                 )
             ]
             print(f"{truth:5.2f} {n:7d} " + "".join(f"{c / n_sets:12.3f}" for c in covered))
-            # 60 cells and three methods: a true .93 falls below this twice in 100 runs.
+            # With 60 cells and three methods a true .93 is below this limit in 2% of runs.
             assert min(covered) >= binom.ppf(1e-4, n_sets, 0.93)
 
 
@@ -75,7 +75,7 @@ def test_default_interval_covers(name):
 @pytest.mark.parametrize("tuning", [True, "pooled"])
 @pytest.mark.parametrize("name", [*AUTORATERS, "useless"])
 def test_automatic_interval(name, tuning):
-    """As wide as that of the labels alone or narrower, and it covers as often."""
+    """The interval is at most as wide as that of the labels and covers as often."""
     n_sets, rng = 2000, np.random.default_rng(1)
     for truth in (0.5, 0.85, 0.95):
         for n in (10, 20, 40):
@@ -91,7 +91,7 @@ def test_automatic_interval(name, tuning):
                 end=" ",
             )
             print(f"t {width[1] / width[0]:.2f} auto {width[2] / width[0]:.2f}")
-            # Two shares of 2000 data sets differ by .006 as often as not.
+            # The median difference between two proportions of 2000 data sets is .006.
             assert covered[1] >= min(covered[0], 0.95) - 0.015
             assert width[2] <= 1.05 * width[0]
             if name in ("excellent", "good") and n == 40:
@@ -99,7 +99,7 @@ def test_automatic_interval(name, tuning):
 
 
 def test_the_narrower_of_two_intervals_covers_less():
-    """Why the rule for "auto" asks the autorater and not the widths."""
+    """The reason why "auto" does not compare widths."""
     data = many_data_sets(np.random.default_rng(2), 40, 0.85, (0.5, 0.5), 4000, 200)
     wilson, t, auto = (
         np.array(ends(fitted(estimator, data)))
@@ -123,7 +123,7 @@ def test_intervals_cover_with_few_unlabeled_rows(N, name):
 
 
 def test_z_interval_fails_with_few_labels():
-    # What the docstring prints, to two digits.
+    # The figures of the docstring with two digits.
     rng, n_sets = np.random.default_rng(1), 2000
     for n, z, t in zip(SIZES, (0.23, 0.58, 0.75, 0.89, 0.90), (1, 1, 1, 1, 0.96), strict=True):
         data = many_data_sets(rng, n, 0.95, AUTORATERS["good"], n_sets)
@@ -178,9 +178,9 @@ def test_a_second_informative_autorater_helps():
 
 def test_all_rows_labeled_is_the_classical_mean():
     f, y = judged(4, N=0)
-    with pytest.warns(UserWarning, match="All 60 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b60 rows"):
         e = PPIMean().fit(f, y)
-    with pytest.warns(UserWarning, match="All 60 rows have a human label"):
+    with pytest.warns(UserWarning, match=r"\b60 rows"):
         by_t = PPIMean(interval="t").fit(f, y)
     assert_allclose(ends(by_t), ends(ClassicalMean("t").fit(f, y)))
     assert_allclose(ends(e), ends(ClassicalMean().fit(f, y)))
@@ -188,9 +188,9 @@ def test_all_rows_labeled_is_the_classical_mean():
     assert_allclose(e.effective_sample_size_, 60)
 
 
-def test_a_constant_autorater_is_no_help():
+def test_a_constant_judge_causes_a_warning():
     _, y = judged(5)
-    with pytest.warns(UserWarning, match="gives every row the score 0.5") as caught:
+    with pytest.warns(UserWarning, match=r"column 0 .*\b0\.5\b") as caught:
         e = PPIMean().fit(np.full(len(y), 0.5), y)
     assert len(caught) == 1
     assert e.lambda_ == 0
@@ -201,9 +201,9 @@ def test_one_class_only_still_has_an_interval():
     f, y = judged(6, n=12)
     y[:12] = 1.0
     f[:12] = 1.0
-    with pytest.warns(UserWarning, match="All 12 human labels are 1"):
+    with pytest.warns(UserWarning, match=r"\b12 human labels .*\b1\b"):
         e = PPIMean().fit(f, y)
-    with pytest.warns(UserWarning, match="All 12 human labels"):
+    with pytest.warns(UserWarning, match=r"\b12 human labels"):
         z = PPIMean(interval="z").fit(f, y)
     assert z.standard_error_ == 0
     assert e.standard_error_ > 0.02
@@ -212,7 +212,7 @@ def test_one_class_only_still_has_an_interval():
 
 def test_one_label_has_no_standard_error():
     f, y = judged(7, n=1)
-    with pytest.warns(UserWarning, match="Only 1 row has a human label"):
+    with pytest.warns(UserWarning, match=r"\b1 row .*nan"):
         e = PPIMean().fit(f, y)
     assert np.isnan(e.standard_error_) and np.isnan(ends(e)).all()
     assert not np.isnan(e.estimate_)
@@ -221,8 +221,8 @@ def test_one_label_has_no_standard_error():
 
 @pytest.mark.parametrize("estimator", [PPIMean, ClassicalMean, StratifiedPPI])
 @pytest.mark.filterwarnings("ignore:All .* human labels")
-def test_differences_that_happen_to_be_0_and_1_are_no_counts(estimator):
-    """Score minus label is from -1 to 1, as `bounds` say, though none is -1 among the labeled."""
+def test_differences_of_0_and_1_are_not_counts(estimator):
+    """`bounds` are -1 and 1, although no labeled difference is -1."""
     f, y = judged(8, n=40)
     off = np.where(np.isnan(y), np.nan, 0.0)
     e = estimator(bounds=(-1, 1)).fit(f[:, None], off)
@@ -233,22 +233,22 @@ def test_differences_that_happen_to_be_0_and_1_are_no_counts(estimator):
     assert low < 0
 
 
-def test_labels_that_are_alike_leave_room_for_one_that_was_not_seen():
+def test_equal_labels_have_an_interval():
     rng = np.random.default_rng(9)
     f = rng.random(200)
     y = np.where(np.arange(200) < 10, np.r_[0.0, np.ones(199) * 0.999], np.nan)
     y[0] = 0.999
-    with pytest.warns(UserWarning, match="no spread"):
+    with pytest.warns(UserWarning, match="human labels"):
         low, high = ends(PPIMean(power_tuning=False).fit(0 * f, y))
-    # Ten labels and one of 0.
+    # Ten labels and a pseudo-label of 0.
     assert low == pytest.approx(0.999 - student_t.ppf(0.975, 9) * 0.999 * np.sqrt(10 / 11**2 / 9))
     assert 0.999 < high <= 1
-    with pytest.warns(UserWarning, match="no spread"):
+    with pytest.warns(UserWarning, match="human labels"):
         unknown = ends(PPIMean().fit(f, 7.3 * y))
     assert np.isnan(unknown).all()
 
 
-def test_estimate_is_cut_to_the_bounds():
+def test_estimate_is_clipped_to_the_bounds():
     f = np.r_[np.zeros(30), np.ones(300)]
     y = np.r_[np.ones(29), 0.0, np.full(300, np.nan)]
     e = PPIMean(power_tuning=False).fit(f, y)
@@ -256,7 +256,7 @@ def test_estimate_is_cut_to_the_bounds():
     assert e.rectifier_ + 1 > 1
 
 
-def test_normal_intervals_are_cut_to_the_bounds_too():
+def test_normal_intervals_are_clipped_to_the_bounds():
     f, y = judged(23, n=12, truth=0.95)
     f[:12], y[:12], y[0] = 1.0, 1.0, 0.0
     e = PPIMean(interval="z").fit(f, y)
@@ -297,7 +297,7 @@ def test_classical_of_other_scores_is_t():
         ClassicalMean("jeffreys").fit(np.zeros(25), y)
 
 
-def test_classical_ignores_what_autoraters_say():
+def test_classical_mean_ignores_judges():
     _, y = judged(12)
     words = np.array(["yes", None] * 230)
     assert ClassicalMean().fit(words, y).estimate_ == np.nanmean(y)
@@ -313,13 +313,13 @@ def test_clustered_intervals_cover():
     f = signal + rng.normal(size=cluster.size)
     y = np.where(cluster % n_clusters < 20, signal, np.nan)
     data = DataSets(f, y, cluster // n_clusters, cluster)
-    # The autorater's weight is tuned on the same 20 clusters: .93 rather than .95.
+    # The weight is tuned on the same 20 clusters, which costs coverage: .93 instead of .95.
     assert n_covered(PPIMean(), data, 0) >= binom.ppf(0.001, n_sets, 0.93)
     assert n_covered(PPIMean(), data._replace(cluster=None), 0) < 0.85 * n_sets
 
 
 def clustered_sets(rng, n_sets, labeled, unlabeled):
-    """Many data sets of clusters that differ; (number, size) of the clusters of each part."""
+    """Many data sets with cluster effects, given (number, size) of the clusters of each part."""
     sizes = np.repeat([labeled[1], unlabeled[1]], [labeled[0], unlabeled[0]])
     clusters = np.repeat(np.arange(len(sizes)), sizes)
     chance = rng.beta(1.4, 0.6, (n_sets, len(sizes)))[:, clusters]
@@ -355,10 +355,10 @@ def test_few_clusters_of_unlabeled_rows_get_little_weight():
     assert widths[0] < 1.02 * widths[1]
 
 
-def test_unlabeled_rows_of_one_cluster_leave_the_labels_alone():
+def test_unlabeled_rows_of_one_cluster_get_no_weight():
     f, y = judged(20)
     clusters = np.minimum(np.arange(len(y)), 60)
-    with pytest.warns(UserWarning, match="All 400 unlabeled rows are in one cluster"):
+    with pytest.warns(UserWarning, match=r"\b400 unlabeled rows .*cluster"):
         e = PPIMean().fit(f, y, cluster=clusters)
     alone = ClassicalMean().fit(f, y, cluster=clusters)
     assert_allclose(ends(e), ends(alone))
@@ -369,7 +369,7 @@ def test_unlabeled_rows_of_one_cluster_leave_the_labels_alone():
 def test_labels_of_one_cluster_have_no_standard_error(estimator):
     f, y = judged(21)
     clusters = np.maximum(np.arange(len(y)), 59)
-    with pytest.warns(UserWarning, match="All 60 labeled rows are in one cluster.*is nan"):
+    with pytest.warns(UserWarning, match=r"\b60 labeled rows .*cluster.*nan"):
         e = estimator.fit(f, y, cluster=clusters)
     assert np.isnan(e.standard_error_) and np.isnan(ends(e)).all()
 
@@ -422,7 +422,7 @@ def test_classical_weighted_mean():
 @pytest.mark.slow
 def test_open_book_question_answering(data_folder):
     items = pd.read_csv(data_folder / "openqa_nq.csv.gz")
-    # Table 4 of Hofer et al. (2024), percent; printed to one digit, some cut, some rounded.
+    # Table 4 of Hofer et al. (2024) in percent; one digit, partly truncated, partly rounded.
     table4 = {
         "DPR": (40.9, 47.8),
         "FiD": (46.5, 53.7),

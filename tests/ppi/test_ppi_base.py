@@ -62,7 +62,7 @@ def test_clusters_of_one_row_change_nothing(estimator, table):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_equal_weights_change_nothing(estimator, table):
     plain = clone(estimator).fit(table[["judge"]], table["human"])
-    weight = table["human"].notna() / 0.2  # of rows without a label it does not matter
+    weight = table["human"].notna() / 0.2  # weights of unlabeled rows are ignored
     same = clone(estimator).fit(table[["judge"]], table["human"], sample_weight=weight)
     assert ends(same) == ends(plain)
 
@@ -88,7 +88,7 @@ def test_labels_needed_are_enough_and_no_more(table):
     assert e.labels_needed(width * 1.0001) == 100
     assert e.labels_needed(width) in (100, 101)
     half = e.labels_needed(width / 2)
-    assert 390 < half < 450  # the unlabeled part stays, and t quantiles fall
+    assert 390 < half < 450  # the unlabeled part is fixed, and t quantiles decrease
     again = PPIMean().fit(f, np.where(np.arange(20_000) < half, truth, np.nan))
     assert_allclose(ends(again)[1] - ends(again)[0], width / 2, rtol=0.1)
     assert e.labels_needed(width, 0.99) > 100 > e.labels_needed(width, 0.8)

@@ -1,4 +1,4 @@
-"""scikit-learn's habits of the estimators on rows."""
+"""scikit-learn conventions of the estimators of judged rows."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ OLD = sklearn.__version__.startswith("1.7")
 
 
 def expected_failed_checks(estimator):
-    """The checks of scikit-learn that an estimator fails, and why."""
+    """scikit-learn checks that an estimator fails, with the reason."""
     weights = "weights are one over the probability of a label, not numbers of equal rows"
     expected = {
         "check_sample_weight_equivalence_on_dense_data": weights,

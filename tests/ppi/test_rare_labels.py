@@ -1,4 +1,4 @@
-"""Labels from 1 to 5 and a judge that overlooks failures: one worst case more."""
+"""Labels from 1 to 5 and a judge that misses failures: each end adds one label."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SETS, N_ROWS = 400, 1000
 
 
 def overlooked(rng, share, n_labels):
-    """Judge's scores, all labels, and those that are known: failures of a row get a high score."""
+    """Scores, all labels and known labels; failures get a high score."""
     judge = rng.choice([4.0, 5.0], N_ROWS, p=[0.5, 0.5])
     labels = np.clip(judge + rng.choice([-1, 0, 0, 0, 1], N_ROWS), 1, 5)
     labels[rng.random(N_ROWS) < share] = 1.0
@@ -18,7 +18,7 @@ def overlooked(rng, share, n_labels):
 
 
 def truth_of(share):
-    # 4 and 5 alike often; a fifth of each is one up or one down, 5 at most.
+    # 4 and 5 are equally common; a fifth of the scores are off by one, at most 5.
     return (1 - share) * (0.5 * 4 + 0.5 * (5 - 0.2)) + share
 
 
@@ -59,13 +59,13 @@ def test_scales_are_recognised_and_bounds_checked():
         given.estimate().low, found.estimate().low
     )
     assert PPIMean().fit(7.3 * judge, 7.3 * y).bounds_ is None
-    with pytest.raises(ValueError, match="outside bounds"):
+    with pytest.raises(ValueError, match=r"bounds=\(1, 4\)"):
         PPIMean(bounds=(1, 4)).fit(judge, y)
 
 
 @pytest.mark.parametrize("estimator", [PPIMean(), StratifiedPPI(), ClassicalMean()], ids=repr)
 def test_as_many_labels_as_needed_give_the_width(estimator):
-    """By the printed interval: twice the labels of the same spread are as narrow as promised."""
+    """Twice the labels with the same variance give the interval of `labels_needed`."""
     rng = np.random.default_rng(3)
     judge, _, y = overlooked(rng, 0.1, 150)
     fit = estimator.fit(judge, y)

@@ -1,4 +1,4 @@
-"""`predict` on rows: the calibrated autorater, whose mean over the fitted rows is the estimate."""
+"""`predict`: calibrated scores whose mean over the fitted rows is the estimate."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ N_LABELED = 80
 
 
 def rows(kind, seed=0, n=400):
-    """Autorater scores and human labels, the first rows labeled."""
+    """Scores and human labels; the first rows are labeled."""
     rng = np.random.default_rng(seed)
     true = rng.random(n)
     judge = np.clip(true + 0.2 * rng.standard_normal(n), 0, 1)
@@ -82,14 +82,14 @@ def test_the_mean_over_the_fitted_rows_is_the_estimate(estimator, kind):
     assert scores.shape == judge.shape
     assert abs(scores.mean() - fitted.estimate_) < 1e-12
     assert abs(scores.mean() - fitted.estimate().value[0]) < 1e-12
-    # A row's score says nothing of its label but what the autorater says.
+    # A prediction depends only on the judge's score, not on the label of the row.
     order = np.random.default_rng(1).permutation(len(judge))
     assert_array_equal(fitted.predict(judge[order]), scores[order])
 
 
 @pytest.mark.parametrize(("estimator", "kind"), CASES, ids=names)
 def test_one_group_of_many_is_predicted_as_alone(estimator, kind):
-    """`GroupedPPI` calibrates within each group; groups without a label have no score."""
+    """`GroupedPPI` calibrates within groups; groups without labels have no scores."""
     parts = [rows(kind, seed) for seed in (0, 1)]
     judge = np.concatenate([*(p[0] for p in parts), parts[0][0][:5]])
     human = np.concatenate([*(p[1] for p in parts), np.full(5, np.nan)])
@@ -99,7 +99,7 @@ def test_one_group_of_many_is_predicted_as_alone(estimator, kind):
     for number, name in ((1, "b"), (2, "c")):
         assert abs(scores[groups == name].mean() - grouped.estimate_[number]) < 1e-12
     assert np.isnan(scores[groups == "a"]).all()
-    # Trees, clusters, bins and draws are made of all groups together.
+    # Trees, clusters, bins and draws use all groups together.
     if isinstance(estimator, (ClassicalMean, PPIMean)):
         alone = estimator.fit(*parts[1]).predict(parts[1][0])
         assert_allclose(scores[groups == "c"], alone, rtol=0, atol=1e-12)
@@ -123,7 +123,7 @@ def test_dependent_rows(how):
 
 
 def test_lines_by_hand():
-    """lambda f + constant; two autoraters, one line; new rows on the same line."""
+    """Predictions are lambda f + constant, also for two judges and new rows."""
     judge, human = rows("graded")
     X = pd.DataFrame({"first": judge, "second": judge**2})
     fitted = PPIMean().fit(X, human)
@@ -140,7 +140,7 @@ def test_lines_by_hand():
 
 
 def test_strata_by_hand():
-    """Without tuning: f plus the rectifier of the row's stratum, all moved by one constant."""
+    """Without tuning predictions are f plus the rectifier of the stratum plus one constant."""
     judge, human = rows("graded")
     fitted = StratifiedPPI().fit(judge, human)
     labeled = ~np.isnan(human)
@@ -149,7 +149,7 @@ def test_strata_by_hand():
     )
     raw = judge + missed[fitted.strata_ - 1]
     assert_allclose(fitted.predict(judge), raw + fitted.estimate_ - raw.mean(), rtol=0, atol=1e-12)
-    # A stratum that no row of fit was in has the mean rectifier.
+    # A stratum without fitted rows has the mean rectifier.
     told = StratifiedPPI(lambda X: (10 * X[:, 0]).astype(int) // 4).fit(judge, human)
     shift = told.predict([0.9])[0] - told.predict([0.8])[0]
     assert shift == pytest.approx(0.1)
@@ -167,7 +167,7 @@ def _own(judge, human, fitted):
 
 
 def test_verdicts_have_probabilities():
-    """Chain rule: (k + 1/2) / (n + 1) for each verdict, moved together on the logit scale."""
+    """Chain rule: (k + 1/2) / (n + 1) per verdict with one shift on the logit scale."""
     judge, human = rows("verdicts")
     fitted = ChainRulePPI().fit(judge, human)
     labeled = ~np.isnan(human)
@@ -187,7 +187,7 @@ def test_verdicts_have_probabilities():
 
 
 def test_predictive_values_by_bayes():
-    """Where the rate of verdicts is what the estimate implies, no constant is left to add."""
+    """If the rate of verdicts agrees with the estimate, the constant is 0."""
     judge = np.repeat([1, 0, 1, 0, 1, 0], [45, 5, 10, 40, 600, 400])
     human = np.repeat([1, 0, np.nan], [50, 50, 1000])
     fitted = RoganGladen().fit(judge, human)
@@ -197,7 +197,7 @@ def test_predictive_values_by_bayes():
     )
     scores = fitted.predict([0, 1])
     assert np.ptp(logit(scores) - logit(bayes)) < 1e-9
-    assert_allclose(scores, bayes, atol=0.02)  # the labeled rows are no random sample
+    assert_allclose(scores, bayes, atol=0.02)  # the labeled rows are not a random sample
     never = RoganGladen().fit(
         np.repeat([1, 0, 0], [2, 98, 900]), np.repeat([1, 0, np.nan], [2, 98, 900])
     )

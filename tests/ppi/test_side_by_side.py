@@ -31,7 +31,7 @@ def verdicts(gold):
 
 def test_gold_by_rows(gold, verdicts):
     side = ChainRulePPI(verdicts="side by side").fit(*verdicts)
-    # 4e6 draws of standard deviation .08: an end has a standard error of 1.1e-4.
+    # With 4e6 draws of standard deviation .08 an end has a standard error of 1.1e-4.
     assert_allclose(ends(side), gold["ci95_mc4e6"], rtol=0, atol=3.3e-4)
     p = (np.array(gold["unlabeled"]) + 1 / 3) / (sum(gold["unlabeled"]) + 1)
     h = np.array(gold["labeled"]) + 1 / 3
@@ -43,7 +43,7 @@ def test_joint_draws_give_the_same(gold, verdicts):
     exact = ChainRulePPI(verdicts="side by side").fit(*verdicts)
     drawn = ChainRulePPI("draws", 100_000, verdicts="side by side", random_state=0).fit(*verdicts)
     error = exact.standard_error_ / np.sqrt(100_000)
-    # Apart draws of P(w | a) and P(l | a) would be 5% narrower: 300 of these errors.
+    # Separate draws of P(w | a) and P(l | a) would be 5% narrower, which is 300 errors.
     assert np.all(np.abs(np.subtract(ends(drawn), ends(exact))) < 4 * 2.7 * error)
     assert_allclose(drawn.standard_error_, exact.standard_error_, rtol=0.01)
 
@@ -61,7 +61,7 @@ def test_few_labels_per_verdict_under_cover():
         assert least <= hits <= most
 
 
-def test_words_letters_and_numbers_are_one(verdicts):
+def test_words_letters_and_numbers_are_equivalent(verdicts):
     judge, human = verdicts
     expected = ends(ChainRulePPI(verdicts="side by side").fit(judge, human))
     for names in (
@@ -73,7 +73,7 @@ def test_words_letters_and_numbers_are_one(verdicts):
         assert ends(ChainRulePPI(verdicts="side by side").fit(judge, renamed)) == expected
 
 
-def test_swapping_the_systems_turns_the_sign(verdicts):
+def test_swapping_the_systems_changes_the_sign(verdicts):
     judge, human = verdicts
     low, high = ends(ChainRulePPI(verdicts="side by side").fit(judge, human))
     swap = {"w": "l", "l": "w", "t": "t"}
@@ -83,7 +83,7 @@ def test_swapping_the_systems_turns_the_sign(verdicts):
     assert_allclose(ends(swapped), (-high, -low), rtol=0, atol=1e-7)
 
 
-def test_the_judge_may_say_anything(verdicts):
+def test_any_verdicts_are_allowed(verdicts):
     judge, human = verdicts
     odd = np.where(judge == "t", "cannot tell", judge)
     expected = ends(ChainRulePPI(verdicts="side by side").fit(judge, human))
@@ -97,7 +97,7 @@ def test_a_system_that_never_loses_is_not_cut_at_zero():
     human = [1, 0] * 6 + [None] * 388
     side = ChainRulePPI(verdicts="side by side").fit(judge, human)
     assert ends(side)[0] > -1
-    # All labels are 1 or 0, but a loss is possible, so the scale is not [0, 1].
+    # All labels are 1 or 0, but losses are possible, so the scale is not [0, 1].
     flipped = ChainRulePPI(verdicts="side by side").fit(
         ["l", "w"] * 200, [0, -1] * 6 + [None] * 388
     )
@@ -111,7 +111,7 @@ def test_no_ties_at_all_is_twice_a_proportion():
     human = np.where(human == "t", np.where(judge == "w", "l", "w"), human)
     side = ChainRulePPI(verdicts="side by side").fit(judge, human)
     won = ChainRulePPI(event="w").fit(judge, human)
-    # The third, impossible, label takes a third of a label of prior.
+    # The impossible third label has a prior count of 1/3.
     assert_allclose(ends(side), 2 * np.array(ends(won)) - 1, rtol=0, atol=3e-3)
 
 
@@ -124,7 +124,7 @@ def test_other_labels_are_refused(label):
 
 
 def pairs_of_systems(n_pairs, n_labeled, rng, n_unlabeled=2000):
-    """Counts of verdicts where the first system is better by .02 to .2."""
+    """Counts of verdicts if the first system is better by .02 to .2."""
     unlabeled, counts, differences = [], [], []
     for _ in range(n_pairs):
         better = rng.uniform(0.02, 0.2)
@@ -140,7 +140,7 @@ def pairs_of_systems(n_pairs, n_labeled, rng, n_unlabeled=2000):
 
 
 def separated_classically(counts):
-    """Whether a paired test on the labels tells wins from losses at the 5 % level."""
+    """Whether a paired test distinguishes wins from losses at the 5% level."""
     wins, _, losses = counts.sum(axis=1).T
     n = counts.sum(axis=(1, 2))
     mean = (wins - losses) / n
@@ -156,7 +156,7 @@ def test_more_pairs_are_separated_than_by_the_paired_test(n_labeled):
     low, _ = chain_interval(unlabeled, counts, [1, 0, -1])
     ours, classical = np.mean(low > 0), np.mean(separated_classically(counts))
     print(f"{n_labeled} labels: {ours:.3f} of pairs separated, {classical:.3f} by the paired test")
-    # Figure 5 of the paper: .76 against .54 of pairs at 100 labels, .94 against .79 at 200.
+    # Figure 5 of the paper has .76 against .54 of pairs at 100 labels, .94 against .79 at 200.
     assert ours > classical + 0.1
 
 

@@ -1,4 +1,6 @@
-"""Two versions of a judge, and verdicts given again: closed forms, McNemar, corners, coverage."""
+"""Versions of a judge and repeated verdicts: closed forms, McNemar, edge cases, coverage."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ FREE = {"human": None, "judges": "new", "previous": "old", "random_state": 0}
 
 
 def versions(n=200, seed=0):
-    """Labels of half of the answers, and verdicts of a worse and a better version."""
+    """Labels of half of the answers, and verdicts of two versions of a judge."""
     rng = np.random.default_rng(seed)
     truth = rng.random(n) < 0.6
     rows = pd.DataFrame({"human": truth * 1.0})
@@ -46,7 +48,7 @@ def test_figures_are_their_definitions():
     assert (c["n"], c["n_labels"], c["only_now"], c["only_before"]) == (200, 100, 0, 0)
 
 
-def test_the_card_beside_people_stays_what_it_was_and_labels_drop_out_of_the_change_of_bias():
+def test_previous_keeps_the_agreement_and_bias_change_ignores_labels():
     rows = versions().assign(again=versions(seed=1)["new"])
     alone = judge_agreement(rows, judges="new", random_state=0)
     card = judge_agreement(rows, judges="new", previous="old", repeats="again", random_state=0)
@@ -73,13 +75,13 @@ def test_other_scales():
     assert_allclose(c["kappa"], cohen_kappa_score(rows["old"], rows["new"], weights="quadratic"))
     assert c["error_now"] == 0
     assert_allclose(c["error_before"], np.mean((rows["old"] - grade)[:60]))
-    # Probabilities are cut at the threshold for flips, and are themselves for the mean.
+    # Flips use the threshold, the mean uses the probabilities.
     p = rng.random(80)
     rows = pd.DataFrame({"old": p, "new": np.clip(p + 0.1, 0, 1)})
     c = judge_agreement(rows, **FREE).changes
     assert_allclose(c["flips"], np.mean((p < 0.5) & (p >= 0.4)))
     assert_allclose(c["bias_change"], np.mean(rows["new"] - p))
-    # Words: an abstention is a label, too; the mean is that of an event.
+    # With words an abstention is a label, and the mean is that of the event.
     words = np.array(["good", "bad", "unsure"])
     old = words[rng.integers(0, 3, 80)]
     new = np.where(rng.random(80) < 0.7, old, words[rng.integers(0, 3, 80)])
@@ -92,11 +94,11 @@ def test_other_scales():
 
 
 @pytest.mark.parametrize("words", [{}, {0: "no", 1: "yes", 2: "2nd"}])
-def test_numbers_of_verdicts_are_no_verdicts(words):
+def test_numbers_of_repeats_are_not_verdicts(words):
     rows = pd.DataFrame({"new": np.arange(60) // 3 % 2, "k": np.arange(60) % 3}).replace(words)
-    with pytest.raises(ValueError, match="'k' holds .*2.*, which 'new' never says"):
+    with pytest.raises(ValueError, match="'k' .*2.*'new'"):
         judge_agreement(rows, None, "new", repeats="k", event="yes" if words else None)
-    # The end of a scale may come late.
+    # The largest grade may be missing from the first column.
     grades = pd.DataFrame({"new": np.arange(60) % 4 + 1, "again": np.arange(60) % 4 + 1})
     grades.loc[3, "again"] = 5
     assert judge_agreement(grades, None, "new", repeats="again").noise is not None
@@ -113,7 +115,7 @@ def test_blank_verdicts_order_and_engine():
         5,
         10,
     )
-    assert any("Not compared: 5 answers" in sentence for sentence in card.sentences())
+    assert any(re.search(r"\b5 answers .*\b10 ", sentence) for sentence in card.sentences())
     mixed = judge_agreement(
         pl.from_pandas(rows.sample(frac=1, random_state=1)), **options, random_state=0
     )
@@ -134,7 +136,7 @@ def test_identical_versions():
     assert c["bias_change"] == 0 and c["bias_change_p_value"] == 1
 
 
-def test_copies_in_clusters_tell_nothing_new():
+def test_copies_in_clusters_add_no_information():
     rows = versions(60).assign(doc=np.arange(60))
     copies = pd.concat([rows] * 4)
     alone, together = (judge_agreement(t, **FREE, cluster="doc").changes for t in (rows, copies))
@@ -149,12 +151,12 @@ def repeated(rng, n, k, noise=0.1):
     return pd.DataFrame({f"v{i}": (rng.random(n) < p) * 1.0 for i in range(k)})
 
 
-def test_noise_and_what_more_verdicts_are_worth():
+def test_noise_and_the_value_of_more_verdicts():
     rows = repeated(np.random.default_rng(4), 20_000, 3)
     options = {"human": None, "judges": "v0", "repeats": ["v1", "v2"]}
     card = judge_agreement(rows, **options, random_state=0)
     within, mean = 0.1 * 0.9, 0.6 * 0.9 + 0.4 * 0.1
-    total = mean * (1 - mean)  # of one verdict
+    total = mean * (1 - mean)  # variance of one verdict
     table = card.noise
     assert table["share_high"].iloc[0] - table["share_low"].iloc[0] < 0.03
     k = table.index.to_numpy()
@@ -164,7 +166,7 @@ def test_noise_and_what_more_verdicts_are_worth():
     assert_allclose(table["answers_worth"], total / expected, rtol=0.03)
     assert_allclose(table["standard_error"].iloc[2], rows.mean(axis=1).sem(), rtol=0.01)
     enough = next(k for k, x in zip(k, expected, strict=True) if x <= 1.05**2 * (total - within))
-    assert any(f"takes {enough} per answer" in sentence for sentence in card.sentences())
+    assert any(f" {enough} verdicts" in sentence for sentence in card.sentences())
     rows["old"] = rows.pop("v2")
     c = judge_agreement(rows, **options | {"repeats": "v1", "previous": "old"}).changes
     assert_allclose(c["flips_by_noise"], np.mean(rows["v0"] != rows["v1"]))
@@ -180,7 +182,7 @@ def test_unequal_repeats_and_one_alone():
     one = judge_agreement(rows, **options, repeats="v1").noise.iloc[0]
     for row in (four, one):
         assert row["share_low"] < 0.09 / 0.2436 < row["share_high"]
-    with pytest.raises(ValueError, match="judged again"):
+    with pytest.raises(ValueError, match=r"\b5\b"):
         judge_agreement(rows.assign(v1=rows["v1"].where(rows.index < 4)), **options, repeats="v1")
 
 
@@ -188,18 +190,18 @@ def test_unequal_repeats_and_one_alone():
     ("change", "options", "words"),
     [
         ({}, {"human": None, "judges": "new"}, "previous="),
-        ({}, {"judges": ["new", "human2"], "previous": "old"}, "one judge"),
-        ({}, {"judges": "new", "previous": "new"}, "different columns"),
-        ({"old": np.nan}, {"judges": "new", "previous": "old"}, "same answers"),
+        ({}, {"judges": ["new", "human2"], "previous": "old"}, "previous="),
+        ({}, {"judges": "new", "previous": "new"}, "previous="),
+        ({"old": np.nan}, {"judges": "new", "previous": "old"}, "0 answers"),
         ({"old": "a", "new": "b"}, {"human": None, "judges": "new", "repeats": "old"}, "event="),
-        ({"old": "1", "new": "2"}, FREE, "numbers as text"),
-        ({"old": "a", "new": "b"}, FREE | {"event": "c"}, "none of the verdicts"),
-        ({"old": "yes"}, FREE, "alike"),
-        ({"old": np.inf}, FREE, "Rescale"),
-        ({"old": pd.Timestamp("2020-01-01")}, FREE, "numbers or words"),
+        ({"old": "1", "new": "2"}, FREE, "'1'"),
+        ({"old": "a", "new": "b"}, FREE | {"event": "c"}, "event='c'"),
+        ({"old": "yes"}, FREE, "'yes'"),
+        ({"old": np.inf}, FREE, "inf"),
+        ({"old": pd.Timestamp("2020-01-01")}, FREE, "Timestamp"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(change, options, words):
+def test_invalid_comparisons_raise(change, options, words):
     with pytest.raises(ValueError, match=words):
         judge_agreement(versions().assign(human2=1.0, **change), **options)
 
@@ -219,7 +221,7 @@ def test_intervals_of_changes_cover(n):
             low, high = (card.changes[f"{name}_{end}"] for end in ("low", "high"))
             hits[name].append(low <= value <= high)
     shares = {name: np.mean(hit) for name, hit in hits.items()}
-    assert min(shares.values()) >= 0.93 - 0.028, shares  # one binomial spread
+    assert min(shares.values()) >= 0.93 - 0.028, shares  # one binomial standard error
 
 
 @pytest.mark.parametrize("human", [None, "human"])
@@ -240,23 +242,23 @@ def test_verdicts_on_another_scale_are_refused(old, human):
             judge_agreement(table, human, "new", previous="old")
 
 
-def test_words_of_another_kind_are_refused():
+def test_versions_without_common_words_raise():
     rows = versions().assign(old=lambda t: t["old"].map({1: "PASS", 0: "FAIL"}))
-    with pytest.raises(ValueError, match="'old' never: it says '(PASS|FAIL)'"):
+    with pytest.raises(ValueError, match="'old' .*'(PASS|FAIL)'"):
         judge_agreement(rows.assign(new=rows["new"].map({1: "yes", 0: "no"})), **FREE)
 
 
-def test_a_label_of_the_earlier_version_that_no_person_says_is_refused():
+def test_an_unknown_label_of_the_earlier_version_raises():
     rows = versions().replace({0: "no", 1: "yes"})
     rows.loc[0, "old"] = "perhaps"
-    with pytest.raises(ValueError, match="'old' says 'perhaps', which no person says"):
+    with pytest.raises(ValueError, match="'old' .*'perhaps'"):
         judge_agreement(rows, "human", "new", previous="old")
 
 
-def test_numbers_of_rows_are_no_verdicts_on_a_wide_scale():
+def test_numbers_of_rows_are_not_verdicts():
     scores = np.random.default_rng(0).integers(0, 101, 200)
     rows = pd.DataFrame({"new": scores, "old": np.arange(200)})
-    with pytest.raises(ValueError, match="'old' numbers the answers"):
+    with pytest.raises(ValueError, match="'old' "):
         judge_agreement(rows, **FREE)
 
 
@@ -271,7 +273,7 @@ def test_versions_that_use_parts_of_one_scale_are_compared(new, old):
     assert judge_agreement(rows, **FREE).changes["n"] == 60
 
 
-def test_the_judge_is_no_repeat_of_itself():
+def test_the_judge_is_not_its_own_repeat():
     rows = versions().assign(again=1.0)
-    with pytest.raises(ValueError, match="Leave 'new' out of repeats="):
+    with pytest.raises(ValueError, match="'new' .*repeats="):
         judge_agreement(rows, None, "new", repeats=["new", "again"])

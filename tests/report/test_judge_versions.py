@@ -64,7 +64,7 @@ def test_verdicts_in_rows_below_each_other(written):
     assert_allclose(pd.DataFrame(found["noise"]).set_index("verdicts"), card.noise)
     bare = written(other.drop(columns="item"), "bare.csv")
     bare = run(bare, "--judge", "verdict", "--repeats", "asked")
-    assert bare.exit_code == 1 and "'verdict'" in bare.stderr and "--repeats" in bare.stderr
+    assert bare.exit_code == 1 and "'asked'" in bare.stderr and "--repeats" in bare.stderr
     again = written(rows.assign(item=np.arange(80) // 2), "again.csv")  # no number, though twice
     found = parsed(again, "--judge", "new", "--repeats", "more")["noise"]
     free = judge_agreement(rows.assign(item=np.arange(80) // 2), None, "new", repeats="more",

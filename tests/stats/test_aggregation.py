@@ -1,4 +1,4 @@
-"""Closed-form variances against simulation and brute force; weights and normalisation."""
+"""Closed-form variances against simulation and brute force; weights and normalization."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_weighted_variance_is_that_of_correlated_normals(rng):
     expected += 2 * sum(w[j] * w[k] * covariance[j, k] for k in range(4) for j in range(k))
     np.testing.assert_allclose(weighted_variance(w, covariance), expected, rtol=1e-13)
     draws = rng.standard_normal((100_000, 4)) @ root.T
-    # A variance from 1e5 normal draws is known to sqrt(2 / 1e5) = 0.45%.
+    # The relative standard error of a variance from 1e5 draws is sqrt(2 / 1e5) = 0.45%.
     np.testing.assert_allclose(expected, np.var(draws @ w), rtol=0.02)
 
 
@@ -97,4 +97,6 @@ def test_simplex_grid_holds_every_weighting_once(resolution):
     np.testing.assert_allclose(steps, grid * resolution, atol=1e-12)
     assert len(np.unique(steps, axis=0)) == len(grid)
     position = steps[:, 0] * (resolution + 1) - steps[:, 0] * (steps[:, 0] - 1) // 2 + steps[:, 1]
-    np.testing.assert_array_equal(position, np.arange(len(grid)))  # as SimplexDisplay relies on
+    np.testing.assert_array_equal(
+        position, np.arange(len(grid))
+    )  # SimplexDisplay relies on this order

@@ -8,7 +8,7 @@ from scipy.special import betaln
 from scipy.stats import beta, norm
 
 from skbench.stats.resampling import beta_binomial
-from skbench.stats.resampling._beta_draws import CountLaw, LogLinear
+from skbench.stats.resampling._beta_draws import GridDistribution, LogLinear
 from skbench.stats.resampling.beta_binomial import (
     draw_accuracies,
     draw_means,
@@ -50,14 +50,14 @@ CASES = {
 # The marginal likelihood
 
 
-def test_marginal_likelihood_is_the_beta_binomial_law():
+def test_marginal_likelihood_is_that_of_the_beta_binomial():
     k, n = one_model([3, 0, 7], [10, 4, 7])
     a, b = np.array([[0.4, 2.0, 700.0]]), np.array([[1.5, 2.0, 900.0]])
     law = sum(
         stats.betabinom.logpmf(kj, nj, a, b) - stats.binom(nj, 0.5).logpmf(kj) + nj * np.log(0.5)
         for kj, nj in zip(k[0], n[0], strict=True)
     )
-    # binom.logpmf at 1/2 is log binom(n, k) - n log 2: the number of orders is taken off.
+    # binom.logpmf at 1/2 is log binom(n, k) - n log 2: this removes the number of orders.
     np.testing.assert_allclose(log_marginal_likelihood(k, n, a, b), law, rtol=1e-10)
 
 
@@ -65,7 +65,7 @@ def test_huge_counts_give_the_binomial_likelihood():
     k, n = one_model([30_000], [73_728])
     a, b = np.array([[0.4e13]]), np.array([[0.6e13]])
     limit = 30_000 * np.log(0.4) + 43_728 * np.log(0.6)
-    # n^2 / (a + b) = 5e-4 is what remains of the spread; betaln would be off by 0.01 or more.
+    # The remaining effect of the variance is n^2 / (a + b) = 5e-4; betaln has errors above 0.01.
     assert log_marginal_likelihood(k, n, a, b).item() == pytest.approx(limit, abs=1e-3)
 
 
@@ -74,7 +74,7 @@ def test_stirling_joins_on():
     k, n = one_model([37], [90])
     either_side = log_marginal_likelihood(k, n, x, x)[0]
     expected = betaln(x + 37, x + 53) - betaln(x, x)
-    # betaln near 1000 loses 12 of 16 digits of numbers around 1400.
+    # Near 1000 betaln loses 12 of 16 digits of numbers around 1400.
     np.testing.assert_allclose(either_side, expected[0], atol=2e-11)
 
 
@@ -83,13 +83,13 @@ def test_stirling_joins_on():
 
 @pytest.mark.parametrize(
     "case", sorted(set(CASES) - {"equal"})
-)  # a ridge too narrow for a plain grid
+)  # the ridge is too narrow for a plain grid
 @pytest.mark.parametrize("mean", [10.0, pytest.param(1000.0, marks=pytest.mark.slow)])
 def test_grid_against_a_plain_one(case, mean):
     k, n = one_model(*CASES[case])
     grid = posterior_grid(k, n, exponential(mean), WIDE, WIDE)
     log_prior = stats.expon(scale=mean).logpdf
-    # From exp(-40), as the density falls like a small power there; a spacing of 0.08.
+    # Start at exp(-40), because the density decreases slowly there; the spacing is 0.08.
     slow = slow_posterior(k[0], n[0], log_prior, log_prior, (-40, 11), 640)
     assert grid.log_evidence[0] == pytest.approx(slow[0], abs=1e-4)
     np.testing.assert_allclose(posterior_accuracy(k, n, grid)[0], slow[1], atol=1e-5)
@@ -122,7 +122,7 @@ def test_refining_the_grid(case, prior):
 
 
 def test_the_long_ridge_of_three_tasks():
-    # Sizes from below 1 to above 100,000 are possible; the logit mean narrows 50-fold between.
+    # Sizes range from below 1 to above 100,000, and the range of the logit mean shrinks 50 times.
     k, n = one_model([100, 5000, 10_000], [200, 10_000, 20_000])
     grid = posterior_grid(k, n, exponential(10_000.0), WIDE, WIDE)
     size = grid.a + grid.b
@@ -145,7 +145,7 @@ def test_priors_with_jumps_still_give_accuracies(end):
 
     grid = posterior_grid(k, n, log_prior, box, WIDE)
     fine = posterior_grid(k, n, log_prior, box, WIDE, refine=3)
-    # Only like the spacing; b = 2000 is 200 means of its prior away, which must be found.
+    # The error is proportional to the spacing. b = 2000 is 200 prior means away.
     assert (grid.weight * grid.b).sum() == pytest.approx((fine.weight * fine.b).sum(), rel=1e-2)
     moved = posterior_accuracy(k, n, grid) - posterior_accuracy(k, n, fine)
     assert np.abs(moved).max() < 1e-4
@@ -164,7 +164,7 @@ def test_draws_have_the_moments_of_the_grid():
     k, n = one_model([9, 12, 30], [20, 30, 50])
     grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
     rng = np.random.default_rng(0)
-    draws = draw_accuracies(k[0], n[0], grid._replace(n_sizes=1).laws()[0], 100_000, rng)
+    draws = draw_accuracies(k[0], n[0], grid._replace(n_sizes=1).distributions()[0], 100_000, rng)
     p, size = (grid.a[..., None] + k)[0], (grid.a + grid.b)[0][:, None] + n
     mean = posterior_accuracy(k, n, grid)[0]
     second = grid.weight[0] @ (p * (p + 1) / size / (size + 1))
@@ -178,7 +178,7 @@ def test_draws_have_the_moments_of_the_grid():
     "right", [[9, 7, 8, 9], pytest.param([3, 5, 4, 6], marks=pytest.mark.slow)]
 )
 def test_quantiles_between_the_points(right):
-    """4 tasks of 10 items under Exp(1/10,000), against sums over 16 times as many points."""
+    """4 tasks of 10 items under Exp(1/10,000), compared with a grid of 16 times as many points."""
     k, n = one_model(right, [10] * 4)
     grid = posterior_grid(k, n, exponential(10_000.0), WIDE, WIDE)
     dense = posterior_grid(k, n, exponential(10_000.0), WIDE, WIDE, refine=4)
@@ -187,7 +187,11 @@ def test_quantiles_between_the_points(right):
     off = {}
     for n_sizes in (1, grid.n_sizes):
         draws = draw_accuracies(
-            k[0], n[0], grid._replace(n_sizes=n_sizes).laws()[0], 400_000, np.random.default_rng(0)
+            k[0],
+            n[0],
+            grid._replace(n_sizes=n_sizes).distributions()[0],
+            400_000,
+            np.random.default_rng(0),
         )
         worst = 0.0
         for task in range(2):
@@ -201,13 +205,13 @@ def test_quantiles_between_the_points(right):
                 worst = max(worst, 0.04 * abs(p[1] - level) / (p[2] - p[0]))
         off[n_sizes] = worst
     print(right, off)
-    # Quantiles of 400,000 draws err by .004 posterior standard deviations.
+    # The error of quantiles of 400,000 draws is .004 posterior standard deviations.
     assert off[grid.n_sizes] < 0.02
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_moments_of_drawn_means(again):
-    """Given (a, b) those of sums of beta variables, or of shares right of new test sets."""
+    """Given (a, b): moments of sums of beta variables, or of proportions in new test sets."""
     n = 5.0 + np.arange(100)
     k, shares = np.floor(0.9 * n), np.zeros((100, 2))
     shares[:60, 0], shares[60:, 1] = np.linspace(0, 2 / 60, 60), 1 / 40
@@ -219,7 +223,7 @@ def test_moments_of_drawn_means(again):
     expected = [mean @ shares, variance @ shares**2, (skewness * variance**1.5) @ shares**3]
     point = np.array([[3.0], [1.0], [1.0]])
     rng = np.random.default_rng(0)
-    draws, found = draw_means(k, n, shares, CountLaw(*point), 200_000, rng, new=again / n)
+    draws, found = draw_means(k, n, shares, GridDistribution(*point), 200_000, rng, new=again / n)
     expected[2] /= expected[1] ** 1.5
     np.testing.assert_allclose(found[0], expected[2], rtol=1e-9)
     moments = [draws.mean(axis=0), draws.var(axis=0), stats.skew(draws)]
@@ -230,7 +234,7 @@ def test_moments_of_drawn_means(again):
     assert np.all(expected[2] < -0.06) and abs(np.corrcoef(draws.T)[0, 1]) < 0.009
 
 
-def test_log_linear_law_of_a_normal():
+def test_log_linear_approximation_of_a_normal():
     """Half a standard deviation between points: moments to four digits."""
     x = np.linspace(-8, 8, 33)
     cell, place = LogLinear(norm.pdf(x)[None]).quantiles(0, (np.arange(100_000) + 0.5) / 100_000)
@@ -243,7 +247,7 @@ def test_log_linear_law_of_a_normal():
 def test_draws_survive_tiny_counts():
     tiny = np.array([1e-300])
     draws = draw_accuracies(
-        np.array([0.0, 3.0]), np.array([3.0, 3.0]), CountLaw(tiny, tiny, np.ones(1)), 100,
+        np.array([0.0, 3.0]), np.array([3.0, 3.0]), GridDistribution(tiny, tiny, np.ones(1)), 100,
         np.random.default_rng(0),
     )  # fmt: skip
     assert np.all(draws[:, 0] == 0) and np.all(draws[:, 1] == 1)
@@ -258,17 +262,17 @@ def test_no_prior_density_is_not_hidden():
 # The sampler
 
 
-def test_slice_sampler_has_the_right_law():
+def test_slice_sampler_has_the_right_distribution():
     rng = np.random.default_rng(0)
     x = np.full(4000, 5.0)
     for _ in range(60):
-        # A gamma variable of shape 2 on the log scale: skewed, and 10 wide steps away.
+        # A gamma variable of shape 2 on the log scale is skewed, and the start is 10 steps away.
         x = slice_step(lambda u: 2 * u - np.exp(u), x, rng, width=0.5)
     assert stats.kstest(np.exp(x), stats.gamma(2).cdf).pvalue > 1e-3
 
 
 def test_slice_sampler_refuses_a_start_without_density():
-    with pytest.raises(RuntimeError, match="cannot move"):
+    with pytest.raises(RuntimeError, match="log_density"):
         slice_step(
             lambda x: np.where(x > 0, -x, -np.inf), np.array([-1.0]), np.random.default_rng()
         )
@@ -280,7 +284,7 @@ def test_effective_sample_size_of_an_autoregression():
     for t in range(1, len(x)):
         x[t] = rho * x[t - 1] + rng.normal(size=4)
     expected = x.size * (1 - rho) / (1 + rho)
-    # The autocorrelation time is estimated; its relative error here is some 5%.
+    # The estimated autocorrelation time has a relative error of about 5%.
     assert effective_sample_size(x) == pytest.approx(expected, rel=0.15)
     assert r_hat(x) < 1.01
 
@@ -320,13 +324,13 @@ def test_dirichlet_draws_do_not_underflow():
     rng = np.random.default_rng(0)
     logs = confusion_log_draws(np.zeros(2), 2000, rng, prior=1e-4)
     assert np.all(np.isfinite(logs))
-    # One of the two takes nearly all: which, is a fair coin.
+    # One of the two proportions is nearly 1, each with probability 1/2.
     low, high = stats.binom.ppf([0.0005, 0.9995], 2000, 0.5)
     assert low <= (logs[:, 0] > np.log(0.5)).sum() <= high
 
 
 def test_recall_and_precision_are_beta():
-    # The share of true positives among the actual ones is Beta(tp + 1/2, fn + 1/2).
+    # Recall has the posterior Beta(tp + 1/2, fn + 1/2).
     draws = confusion_log_draws([12, 3, 6, 20], 20_000, np.random.default_rng(0))
     recall = confusion_metric_of_logs(draws, "recall")
     assert stats.kstest(recall, stats.beta(12.5, 6.5).cdf).pvalue > 1e-3
@@ -361,7 +365,7 @@ def test_a_metric_that_is_not_defined_is_nan():
 
 
 def test_the_peak_is_found_between_coarse_points(monkeypatch):
-    # The same posterior from a search with other points: no accident of where they fall.
+    # A search with other points must find the same posterior.
     k, n = one_model([100, 5000, 10_000], [200, 10_000, 20_000])
     prior = PRIORS["narrow"]
     expected = posterior_grid(k, n, prior, WIDE, WIDE).log_evidence

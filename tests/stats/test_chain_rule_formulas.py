@@ -11,7 +11,7 @@ from skbench.stats.ppi.chain_rule import chain_draws, chain_interval, chain_mome
 
 
 def labels(k, n):
-    """Counts of label 1 and label 0 of one group, by autorater value."""
+    """Counts of label 1 and label 0 of one group by verdict."""
     k, n = np.array(k), np.array(n)
     return np.stack([k, n - k], axis=1)[None].astype(float)
 
@@ -29,7 +29,7 @@ def test_binary_gold(gold, case, level):
     unlabeled = [[row["A1_unlab"], row["N"] - row["A1_unlab"]]]
     counts = labels([row["k1"], row["k0"]], [row["n1"], row["n0"]])
     interval = chain_interval(unlabeled, counts, [1, 0], level)
-    # The gold misses the symmetry of its fifth case by 2.6e-6.
+    # The gold values violate the symmetry of the fifth case by 2.6e-6.
     assert_allclose(np.ravel(interval), row[f"ci{100 * level:.0f}"], rtol=0, atol=3e-6)
 
 
@@ -66,7 +66,7 @@ def test_binary_against_slow_quadrature(unlabeled, k, n, tolerance):
     for end, probability in ((low[0], 0.025), (high[0], 0.975)):
         step = 1e-4
         at, above = (chain_cdf_slow(t, unlabeled, k, n) for t in (end, end + step))
-        # One Newton step of the slow distribution function is how far off the end is.
+        # One Newton step of the slow distribution function is the error of the end.
         error = abs((at - probability) / ((above - at) / step))
         print(f"{unlabeled} {k} of {n}: end {end:.6f}, error {error:.1e}")
         assert error < tolerance
@@ -95,10 +95,10 @@ def test_hardly_any_unlabeled_row(unlabeled, counts, values):
 @pytest.mark.parametrize(
     ("unlabeled", "counts", "values", "level", "atol"),
     [
-        # Near the edge, where the characteristic function decays too slowly to be followed.
+        # Near the edge the characteristic function decays too slowly.
         ([1788, 2091, 1121], [[83, 0, 0], [1340, 4, 3], [565, 2, 3]], [1, 0, 0.5], 0.95, 0.01),
         ([4, 26, 11, 59], [[621, 3], [1200, 8], [39, 0], [129, 0]], [1, 0], 0.95, 0.02),
-        # Few rows: a characteristic function with a long tail.
+        # With few rows the characteristic function has a long tail.
         ([1, 2], [[1740, 53], [110, 97]], [1, 0], 0.95, 0.0015),
         ([7, 78, 13, 2], [[0, 0], [1, 0], [0, 0], [0, 2]], [1, 0], 0.999, 0.0003),
     ],
@@ -117,7 +117,7 @@ def test_one_value_of_the_autorater_is_jeffreys():
 
 
 def test_values_that_never_differ_add_nothing():
-    # A rare third value with the same posterior moves the ends by its share only.
+    # A rare third verdict with the same posterior has a small effect on the ends.
     two = chain_interval([[6000, 4000]], labels([40, 10], [50, 50]), [1, 0])
     three = chain_interval([[6000, 4000, 0]], labels([40, 10, 1], [50, 50, 2]), [1, 0])
     assert_allclose(np.ravel(two), np.ravel(three), rtol=0, atol=2e-3)
@@ -137,7 +137,7 @@ def test_moments_and_ends_against_draws(n_values, n_labels):
     error = spread / np.sqrt(len(draws))
     assert np.all(np.abs(draws.mean(axis=0) - mean) < 4 * error)
     assert_allclose(draws.std(axis=0), spread, rtol=0.01)  # four standard errors
-    # Draws beyond each end are a binomial number; four standard deviations of it.
+    # The number of draws beyond an end is binomial; allow four standard deviations.
     low, high = chain_interval(unlabeled, counts, values)
     tail = 4 * np.sqrt(0.025 * 0.975 / len(draws))
     assert_allclose(np.mean(draws < low, axis=0), 0.025, rtol=0, atol=tail)

@@ -113,7 +113,7 @@ def test_equal_areas_are_not_rejected_too_often():
     assert np.mean(np.array(found) <= 0.05) <= binom.ppf(0.9995, 300, 0.05) / 300
 
 
-def test_unequal_groups_are_told_apart():
+def test_unequal_groups_are_distinguished():
     rng, z, n = np.random.default_rng(2), np.array([0.9, 0.5, 0.9]), np.array([40, 40, 40])
     assert equality_p_value(z, n, rng) < 0.001
     assert equality_p_value(z, n, rng, sigma2=np.full(3, 0.002)) < 0.001

@@ -25,7 +25,7 @@ def gold(gold_folder):
 
 
 def sums_of(scores, clusters):
-    """Sum and size of each cluster of one group, and their group: 0."""
+    """Sum, size and group (0) of each cluster."""
     sizes = np.bincount(clusters)
     return np.bincount(clusters, scores), sizes, np.zeros(sizes.size, dtype=int)
 
@@ -69,7 +69,7 @@ def test_against_matrices(kind, sizes):
     scores, clusters = random_items(len(sizes), sizes)
     robust = cluster_robust_variance(*sums_of(scores, clusters), 1, kind)
     variance, freedom = variance_and_freedom(scores, clusters, kind)
-    # The reference takes inverse roots of matrices with an eigenvalue as small as 1 / 7.
+    # The reference inverts matrices with eigenvalues as small as 1 / 7.
     assert_allclose(robust.variance[0], variance, rtol=1e-10)
     assert_allclose(robust.df[0], freedom if kind == "cr2" else len(sizes) - 1, rtol=1e-10)
 
@@ -90,7 +90,7 @@ def test_groups_do_not_touch_each_other():
 def test_rows_of_scores_do_not_touch_each_other(kind):
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 6, size=30)
-    codes = np.repeat([0, 2, 3], [1, 9, 20])  # one cluster, none, several
+    codes = np.repeat([0, 2, 3], [1, 9, 20])  # one, no and several clusters
     rows = rng.normal(size=(3, 30)) * sizes
     together = cluster_robust_variance(rows, sizes, codes, 4, kind)
     for number, row in enumerate(rows):
@@ -145,12 +145,14 @@ def test_one_cluster_cannot_tell(kind):
 @pytest.mark.parametrize("big", [1, 3, 7, 49, 10**6])
 def test_two_clusters_have_an_interval(big):
     robust = cluster_robust_variance([1.0, 0.3 * big], [1, big], [0, 0], 1)
-    assert_allclose(robust.df, 1, rtol=1e-6)  # digits go as the square of the sizes' ratio
+    assert_allclose(
+        robust.df, 1, rtol=1e-6
+    )  # digits are lost with the square of the ratio of sizes
     assert np.isfinite(t_interval(robust.mean, np.sqrt(robust.variance), robust.df)).all()
 
 
 def covered(sizes, n_groups=3000):
-    """How many t intervals contain the mean, 0, of items correlated within clusters."""
+    """Number of t intervals that contain the mean 0 of items correlated within clusters."""
     rng = np.random.default_rng(len(sizes))
     sizes = np.tile(sizes, n_groups)
     effects = rng.normal(size=sizes.size) + rng.normal(size=sizes.size) / np.sqrt(sizes)
@@ -170,9 +172,9 @@ def test_equal_clusters_cover(n_clusters):
 @pytest.mark.parametrize(
     "clusters, message",
     [
-        ([1, 1, 2], "4 scores, but 3 clusters"),
-        ([1, 1, np.nan, 2], "1 of 4 scores have no cluster, the first in row 2"),
-        (["a", None, "b", None], "2 of 4 scores have no cluster, the first in row 1"),
+        ([1, 1, 2], "4 .*3\\b"),
+        ([1, 1, np.nan, 2], "1 .*4 .*row 2"),
+        (["a", None, "b", None], "2 .*4 .*row 1"),
     ],
 )
 def test_scores_without_a_cluster_are_refused(clusters, message):
@@ -207,12 +209,12 @@ def test_cr1_is_that_of_statsmodels(seed):
     fit = sm.OLS(scores, np.ones(scores.size)).fit(
         cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": True}
     )
-    # Its correction C / (C - 1) (n - 1) / (n - k) is that of CR1: k = 1.
+    # With k = 1 the correction C / (C - 1) (n - 1) / (n - k) is that of CR1.
     assert_allclose(clustered_standard_error(scores, clusters, "cr1"), fit.bse[0], rtol=1e-12)
 
 
 def simulated(sizes, n_trials, rng):
-    """Cluster sums of unequal clusters of 0/1 items correlated by .3, truth 1/2."""
+    """Cluster sums of unequal clusters of 0/1 items with correlation .3 and mean 1/2."""
     a = 0.5 * (1 / 0.3 - 1)
     chance = rng.beta(a, a, (n_trials, len(sizes)))
     return rng.binomial(sizes, chance).astype(float)
@@ -226,7 +228,9 @@ def test_unequal_clusters_cover(n_clusters):
     shares = {}
     for kind in ("cr0", "cr1", "cr2", "cr3"):
         r = cluster_robust_variance(sums.ravel(), np.tile(sizes, n_trials), codes, n_trials, kind)
-        df = r.df if kind == "cr2" else np.full(n_trials, 1e9)  # the others as published: normal
+        df = (
+            r.df if kind == "cr2" else np.full(n_trials, 1e9)
+        )  # the other kinds have normal intervals as published
         shares[kind] = share_covered(r.mean, np.sqrt(r.variance), df)
     mean = sums.sum(axis=1) / sizes.sum()
     independent = np.sqrt(mean * (1 - mean) / (sizes.sum() - 1))
@@ -238,7 +242,7 @@ def test_unequal_clusters_cover(n_clusters):
 
 
 def test_one_large_cluster_costs_coverage():
-    """The degrees of freedom suppose independent items: too many where one cluster dominates."""
+    """Degrees of freedom assume independent items and are too large if one cluster dominates."""
     sizes = np.array(DOMINATED)
     sums = simulated(sizes, 20_000, np.random.default_rng(10))
     codes = np.repeat(np.arange(20_000), 10)

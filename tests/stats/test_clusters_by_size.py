@@ -1,4 +1,4 @@
-"""Clusters added up by their size give what the clusters themselves give."""
+"""Sums over clusters of equal size give the same results as the clusters."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def test_same_as_from_the_clusters(offset):
     expected = cluster_robust_variance(sums, sizes, codes, 8)
     found = cluster_robust_by_size(*by_size(sums, sizes, codes), 8)
     for name in expected._fields:
-        # The residuals are a difference of sums that are 10 to 20 times as large.
+        # Residuals are differences of sums that are 10 to 20 times larger.
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-13)
 
 
@@ -36,7 +36,7 @@ def test_equal_scores_have_no_variance(score):
     assert found.variance[0] == 0
 
 
-def test_one_cluster_and_none_cannot_tell():
+def test_one_cluster_or_none_has_no_variance():
     found = cluster_robust_by_size([2.0], [4.0], [1], [3], [0], 2)
     assert np.isnan(found.variance).all() and np.isnan(found.df).all()
     assert found.n_clusters.tolist() == [1, 0]

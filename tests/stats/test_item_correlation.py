@@ -13,13 +13,13 @@ def test_item_correlation_against_corrcoef():
     scores = rng.normal(size=(1200, 1)) + rng.normal(size=(1200, 3)) * [0.5, 1.0, 2.0]
     scores = scores + topic[:, None]
     centered = scores - np.array([scores[topic == t].mean(axis=0) for t in range(3)])[topic]
-    # Chance explains little of the scatter of 1200 items, so little is drawn to the mean.
+    # With 1200 items chance explains little of the variance, so shrinkage is weak.
     raw = np.corrcoef(centered.T)
     assert_allclose(item_correlation(scores, topic), raw, rtol=0, atol=0.01)
 
 
 def test_item_correlation_is_drawn_to_its_mean_as_far_as_chance_explains():
-    """One topic of complete scores: Schafer and Strimmer's weight, written out."""
+    """Weight of Schafer and Strimmer for one topic of complete scores."""
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(60, 1)) + rng.normal(size=(60, 4)) * [0.3, 1.0, 3.0, 3.0]
     raw = np.corrcoef(scores.T)
@@ -41,7 +41,7 @@ def test_pairs_of_models_without_items_in_common_get_the_mean():
 
 
 def test_item_correlation_is_one_where_pairs_contradict_each_other():
-    """Each pair answered items of its own: 1 and 2 alike, 2 and 3 alike, 1 and 3 opposed."""
+    """Each pair has separate items; 1 and 2 agree, 2 and 3 agree, 1 and 3 disagree."""
     rng = np.random.default_rng(4)
     scores = np.full((300, 3), np.nan)
     for part, (first, second, sign) in enumerate([(0, 1, 1), (1, 2, 1), (0, 2, -1)]):
@@ -68,7 +68,7 @@ def test_item_correlation_of_few_items_is_usable():
 @pytest.mark.parametrize("common", [0.1, 0.3, 0.8, 0.95, 1.0])
 def test_factors_of_shared_items_are_a_common_correlation(common):
     own, factors = shared_factors(np.full((4, 4), common) + (1 - common) * np.eye(4))
-    # Iterations stop where no share moves by 1e-4; every model keeps an error of its own.
+    # Iterations stop if no share changes by 1e-4; every model keeps an independent error.
     assert_allclose(own, max(1 - common, 0.1), atol=2e-3)
     assert_allclose(np.sum(factors**2, axis=1) + own, 1, atol=2e-3)
     assert_allclose(factors @ factors.T, np.full((4, 4), min(common, 0.9)), atol=2e-3)

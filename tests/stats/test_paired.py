@@ -46,7 +46,7 @@ def test_mcnemar_is_that_of_statsmodels():
 
 
 def test_mcnemar_holds_its_level():
-    # Exactly, for every number of disagreements between equally good models.
+    # Exact for every number of disagreements between equally accurate models.
     for n in range(1, 60):
         k = np.arange(n + 1)
         for level in (0.01, 0.05, 0.2):
@@ -69,7 +69,7 @@ def test_mcnemar_interval_is_tangos():
     low, high = mcnemar_interval(0, 0, 100)
     z2 = 1.959963984540054**2
     assert_allclose([low, high], [-z2 / (100 + z2), z2 / (100 + z2)], rtol=1e-8)
-    # Each end is where the score test stops rejecting, by its own formula.
+    # At each end the score test statistic equals its critical value.
     a, b, n = 14.0, 5.0, 60.0
     for end in mcnemar_interval(a, b, n):
         middle = -a - b + (2 * n - a + b) * end

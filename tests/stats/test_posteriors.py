@@ -13,7 +13,7 @@ from skbench.stats.ppi.posteriors import (
 )
 
 N_DRAWS = 20_000
-# Of a hundred runs with honest draws one has a smaller p-value; seeds are fixed.
+# Correct draws have a smaller p-value once in a hundred runs; seeds are fixed.
 LEAST_P = 0.01
 
 

@@ -62,7 +62,7 @@ def one_group(case):
 
 
 def with_divisor_n(found):
-    """Variance as ppi-python has it, from ours with divisors n - 1 and N - 1."""
+    """Variance of ppi-python from the variance with divisors n - 1 and N - 1."""
     n, N = found.n_labeled[0], found.n_unlabeled[0]
     labels = found.variance - found.unlabeled_variance
     return labels * (n - 1) / n + found.unlabeled_variance * (N - 1) / N
@@ -132,7 +132,7 @@ def test_gold_stratified(stratified_gold, name, tuned):
     want = case["results"][name]
     assert_allclose(total.value, want["mean"], rtol=1e-10)
     assert_allclose(total.variance, want["var"], rtol=1e-10)
-    # Endpoints of 4e6 draws are within some 3e-5; the law of the sum is all but normal.
+    # Ends from 4e6 draws are accurate to about 3e-5; the distribution is nearly normal.
     half_width = norm.ppf(0.975) * np.sqrt(total.variance)
     draws = np.array(want["ci95_mc4e6"])
     assert_allclose([total.value - half_width, total.value + half_width], draws[:, None], atol=5e-4)
@@ -222,7 +222,7 @@ def test_pooled_power_of_equal_groups_is_that_of_one():
     pooled = tuned_power(*copies, pooled=True)
     assert np.ptp(pooled) == 0
     n = known.sum()
-    # The divisor of the covariance is 3 n in the groups' own tuning, 3 n - 2 pooled.
+    # The divisor of the covariance is 3 n per group and 3 n - 2 pooled.
     assert_allclose(pooled * (3 * n - 2) / (3 * n), tuned_power(*copies), rtol=5e-3)
 
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_known_is_nan():
     )
     assert_array_equal(np.isnan(found.value), [False, True, False, True])
     assert_array_equal(np.isnan(found.variance), [True, True, False, True])
-    assert_array_equal(found.power[:, 0], [1, 0, 0, 0])  # one unlabeled row has no spread
+    assert_array_equal(found.power[:, 0], [1, 0, 0, 0])  # one unlabeled row has no variance
     assert_array_equal(found.n_labeled, [1, 0, 2, 0])
 
 
@@ -291,7 +291,7 @@ def test_clusters_on_both_sides():
     assert_allclose(found.variance[0], want, rtol=1e-10)
 
 
-def test_copies_of_a_row_tell_nothing_new():
+def test_copies_of_a_row_add_no_information():
     f, y, known, codes = rows(14, n_groups=2)
     power = np.full((2, 1), 0.7)
     once = difference_estimate(*moments(f, y, known, codes, 2), power)
@@ -315,7 +315,7 @@ def test_equal_weights_are_no_weights():
     weighted = clustered_difference_estimate(f, y, known, codes, N_GROUPS, power, weights=weights)
     assert np.all((power > 0) & (power < 1))
     assert_allclose(weighted.value, plain.value, rtol=1e-10)
-    # The same error seen as one sum over all rows: equal but for terms of order 1/n.
+    # The error as one sum over all rows is equal up to terms of order 1/n.
     assert_allclose(weighted.variance, plain.variance, rtol=0.1)
 
 
@@ -325,7 +325,7 @@ def test_weights_undo_unequal_selection():
     codes = np.repeat(np.arange(n_groups), n_rows)
     signal = rng.normal(size=codes.size)
     f = (signal + rng.normal(size=codes.size))[:, None]
-    probability = np.where(f[:, 0] > 0, 0.4, 0.1)  # the hard rows are rarely labeled
+    probability = np.where(f[:, 0] > 0, 0.4, 0.1)  # hard rows are rarely labeled
     known = rng.random(codes.size) < probability
     y = np.where(known, signal + 0.5 * rng.normal(size=codes.size), np.nan)
     power = weighted_power(f, y, known, codes, n_groups, 1 / probability)
@@ -333,7 +333,7 @@ def test_weights_undo_unequal_selection():
         f, y, known, codes, n_groups, power, weights=1 / probability
     )
     low, high = t_interval(found.value, np.sqrt(found.variance), found.df)
-    # The truth is 0 in 400 independent groups.
+    # The true mean is 0 in 400 independent groups.
     assert abs(found.value.mean()) < 4 * found.value.std() / 20
     assert np.sum((low <= 0) & (high >= 0)) >= binom.ppf(0.001, n_groups, 0.94)
     classical = labeled_mean(y, known, codes, n_groups, weights=1 / probability)

@@ -1,4 +1,4 @@
-"""Noise of repeated verdicts: analysis of variance by hand, symmetry, limits, coverage."""
+"""Noise of repeated verdicts: analysis of variance, symmetry, limits, coverage."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from skbench.stats.resampling.repeats import repeat_noise
 
 
 def by_hand(rows):
-    """Variance within, and between by the analysis of unweighted means, answer by answer."""
+    """Variances within and between by the analysis of unweighted means."""
     rows = [[v for v in row if np.isfinite(v)] for row in rows]
     means = [sum(row) / len(row) for row in rows]
     squares = sum((v - m) ** 2 for row, m in zip(rows, means, strict=True) for v in row)
@@ -38,13 +38,13 @@ def test_components_are_those_of_the_analysis_of_variance(gaps):
     assert_allclose(moved[2:], found[2:], rtol=1e-6)
 
 
-def test_copies_in_clusters_tell_nothing_new():
+def test_copies_in_clusters_add_no_information():
     rng = np.random.default_rng(1)
     y = rng.normal(0, 1, (30, 1)) + rng.normal(0, 1, (30, 3))
     alone, copies = repeat_noise(y, np.arange(30)), np.repeat(y, 4, axis=0)
     found = repeat_noise(copies, np.repeat(np.arange(30), 4))
     assert_allclose(found.within, alone.within)
-    # The noise of copies averages out in the formula, not in their mean: all the rest is between.
+    # Noise of copies does not average out in their mean, so the rest is between clusters.
     assert_allclose(found.between + found.within / 3, 4 * (alone.between + alone.within / 3))
 
 
@@ -63,7 +63,7 @@ def test_limits():
 
 
 def guessed_at(rng, n, share):
-    """Answers whose verdict is sure, but for a share on which the judge guesses; and the truth."""
+    """Answers with constant verdicts except for a guessed share, and the true share of noise."""
     p = np.where(rng.random(n) < share, 0.5, (rng.random(n) < 0.6) * 1.0)
     mean = 0.6 - 0.1 * share
     return p, share / 4 / (mean * (1 - mean))
@@ -84,26 +84,26 @@ def test_the_share_is_covered_where_changes_are_rare():
     assert misses(np.random.default_rng(2), 60, 2, 0.05, 200) <= binom.ppf(0.999, 200, 0.07)
 
 
-def test_no_sure_answer_of_the_rarer_verdict_does_not_say_that_there_is_none():
+def test_no_observed_constant_answer_does_not_exclude_one():
     y = np.array([[1, 1]] * 42 + [[1, 0]] * 8)
     found = repeat_noise(y, np.arange(50))
     assert found.share == found.high == 1 and found.low < 0.6
     other = repeat_noise(1 - y, np.arange(50))
     assert_allclose(other, found)
-    # One cluster that fails as a whole could hide more of what is between than one answer.
+    # One cluster of equal verdicts could change the variance between more than one answer.
     together = repeat_noise(np.repeat(y, 2, axis=0), np.repeat(np.arange(50), 2))
     assert together.low <= found.low + 1e-12
 
 
 def rare(a, b, top, rng, n, k):
-    """Grades from 0 to `top`, most of them the greatest, and the share of noise."""
+    """Grades from 0 to `top`, mostly the largest, and the share of noise."""
     p, within = rng.beta(a, b, n), top * a * b / (a + b) / (a + b + 1)
     y = rng.binomial(top, p[:, None], (n, k))
     return y, np.arange(n), within / (within + top * within / (a + b))
 
 
 def failing(rate, sizes, rng, n, k):
-    """Right answers, nineteen times of twenty; some clusters, of these sizes in turn, all fail."""
+    """Answers that are 95% correct; some clusters of these sizes fail completely."""
     sizes, p = np.resize(sizes, n), np.where(rng.random(n) < rate, 0, 0.95)
     y = rng.random((sizes.sum(), k)) < np.repeat(p, sizes)[:, None]
     within, between = 0.95 * 0.05 * (1 - rate), 0.95**2 * rate * (1 - rate)
@@ -131,7 +131,7 @@ def test_rare_verdicts_are_covered(n, k):
     worlds = [partial(rare, *x) for x in ((9, 1, 1), (4, 0.5, 1), (9, 0.5, 1), (4, 0.5, 4))]
     worlds += [partial(failing, *x) for x in ((0.03, 1), (0.05, 5), (0.02, 3), (0.05, [1, 2, 20]))]
     found = {str(world): covered(world, n, k, 200) for world in worlds}
-    assert min(found.values()) >= 0.93 - 0.018, found  # one binomial spread
+    assert min(found.values()) >= 0.93 - 0.018, found  # one binomial standard error
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_rare_verdicts_are_covered(n, k):
 def test_the_share_of_noise_is_covered(n, k):
     rng = np.random.default_rng([n, k])
     for share in (0.02, 0.1, 0.3):
-        assert misses(rng, n, k, share, 400) / 400 <= 0.07 + 0.013  # one binomial spread
+        assert misses(rng, n, k, share, 400) / 400 <= 0.07 + 0.013  # one binomial standard error
     for ratio in (0.2, 1, 5):
         hits = []
         for _ in range(400):
@@ -154,7 +154,7 @@ def test_the_share_of_noise_is_covered(n, k):
 
 
 def found_in_clusters(rng, n_clusters, k):
-    """Clusters of five answers: between = variance of cluster's effect times 5, and of answers."""
+    """Clusters of five answers: between is 5 times the cluster variance plus that of answers."""
     base = np.repeat(rng.normal(0, 1, n_clusters), 5) + rng.normal(0, 1, 5 * n_clusters)
     y = base[:, None] + rng.normal(0, 2, (base.size, k))
     found = repeat_noise(y, np.repeat(np.arange(n_clusters), 5))

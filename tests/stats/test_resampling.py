@@ -1,4 +1,4 @@
-"""Bootstrap draws against exact laws and against resampling item by item."""
+"""Bootstrap replicates compared with exact distributions and with resampling of items."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from skbench.stats.resampling import (
 )
 
 N_DRAWS = 20_000
-TINY_P = 1e-4  # seeds are fixed; a wrong law gives p-values of 1e-20
+TINY_P = 1e-4  # seeds are fixed; a wrong distribution gives p-values of 1e-20
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def rows_of(scores):
     return rows, np.ones((len(rows), 1)), counts
 
 
-def test_binomial_means_follow_the_binomial_law(rng):
+def test_binomial_means_follow_the_binomial_distribution(rng):
     z, n = np.array([[0.3, 0.5], [0.9, 0.0]]), np.array([10, 4])
     draws = binomial_means(z, n, N_DRAWS, rng)
     assert draws.shape == (N_DRAWS, 2, 2)
@@ -35,7 +35,7 @@ def test_binomial_means_follow_the_binomial_law(rng):
         size = n[index[1]]
         shares = np.bincount(np.rint(draws[(slice(None), *index)] * size).astype(int)) / N_DRAWS
         expected = binom.pmf(np.arange(size + 1), size, z[index])
-        # Five standard deviations of a share of N_DRAWS draws.
+        # Five standard deviations of a proportion of N_DRAWS draws.
         band = 5 * np.sqrt(expected * (1 - expected) / N_DRAWS)
         observed = np.pad(shares, (0, size + 1 - shares.size))
         assert np.all(np.abs(observed - expected) <= band)
@@ -70,7 +70,7 @@ def test_paired_items_against_a_loop(rng, n):
     fast = resampled_means(*rows_of(scores), 3000, rng)
     for contrast in np.array([[1, 0, 0], [1, -1, 0], [1, -2, 1], [0, 1, 1]]):
         assert ks_2samp(slow @ contrast, fast @ contrast).pvalue > TINY_P
-    # Closed form of the bootstrap: covariance with divisor n, over n; 3000 draws know it to 3%.
+    # The bootstrap covariance is that with divisor n over n; 3000 draws have an error of 3%.
     expected = np.cov(scores.T, ddof=0) / n
     np.testing.assert_allclose(np.cov(fast.T), expected, atol=0.12 * expected.max())
 
@@ -90,7 +90,7 @@ def test_clusters_against_a_loop(rng):
 def test_draws_of_many_items_come_in_batches(rng):
     scores = rng.normal(size=(1000, 1))
     draws = resampled_means(*rows_of(scores), 5000, rng)
-    # Three batches; 5000 draws know the standard deviation to 1%.
+    # Three batches; 5000 draws have an error of 1% in the standard deviation.
     np.testing.assert_allclose(draws.std(), scores.std() / np.sqrt(1000), rtol=0.05)
     assert len(np.unique(draws)) == 5000
 
@@ -100,7 +100,7 @@ def test_identical_models_and_constant_scores(rng):
     draws = resampled_means(*rows_of(scores), 200, rng)
     np.testing.assert_array_equal(draws[:, 0], draws[:, 1])
     draws = resampled_means(*rows_of(np.full((30, 1), 0.7)), 200, rng)
-    np.testing.assert_allclose(draws, 0.7, rtol=1e-14)  # a quotient of two sums
+    np.testing.assert_allclose(draws, 0.7, rtol=1e-14)  # a ratio of two sums
 
 
 def test_p_value_agrees_with_the_quantile_interval(rng):

@@ -52,7 +52,7 @@ def test_gaps_are_least_squares_with_cr2(seed, n_clusters):
         difference, variance, df = dense_pair(scores, clusters, a, b)
         assert_allclose(errors.difference[a, b], difference, rtol=1e-9)
         assert_allclose(errors.variance[a, b], variance, rtol=1e-8)
-        # Bell and McCaffrey's by the shares of information: an approximation in clusters.
+        # With clusters the degrees of freedom are approximate.
         assert_allclose(errors.df[a, b], df, rtol=0.01)
 
 
@@ -84,7 +84,7 @@ def test_contrasts_with_gaps_are_least_squares_with_cr2(seed, n_clusters):
 def test_a_gap_changes_the_path_not_the_numbers():
     scores, clusters = table(4)
     fit, errors = pairs_of(scores, clusters)
-    extra = np.vstack([scores, [1.0, *[np.nan] * 4]])  # one model alone answered it
+    extra = np.vstack([scores, [1.0, *[np.nan] * 4]])  # only one model answered it
     found, others = pairs_of(extra, np.append(clusters, clusters.max()))
     assert not found.used[-1]
     for a, b in zip(fit[:4], found[:4], strict=True):
@@ -113,11 +113,11 @@ def test_components_are_apart_and_one_link_is_not_enough():
     clusters = np.arange(40)
     fit, errors = pairs_of(scores, clusters)
     assert_array_equal(fit.component, [0, 0, 1, 1, 1])
-    # Different items: the variances add, with Welch's degrees of freedom.
+    # With different items the variances add, with Welch's degrees of freedom.
     alone = scores[:20, 0]
     assert_allclose(fit.variance[0], alone.var(ddof=1) / 20, rtol=1e-10)
     assert_allclose(errors.variance[0, 3], fit.variance[0] + fit.variance[3], rtol=1e-10)
-    scores[0, 2] = 0.3  # one item links the two: its error does not show
+    scores[0, 2] = 0.3  # one item links the two, so the error is unknown
     _, linked = pairs_of(scores, clusters)
     assert np.isnan(linked.variance[:2, 2:]).all()
     assert np.isfinite(linked.variance[:2, :2]).all()
@@ -127,8 +127,8 @@ def test_components_are_apart_and_one_link_is_not_enough():
     assert twice.df[0, 3] < 2 < errors.df[0, 3]
 
 
-def test_hard_items_left_blank_do_not_help():
-    """Model 1 leaves hard items blank; its mean rises, its score does not."""
+def test_missing_hard_items_do_not_help():
+    """Missing hard items increase the mean of model 1 but not its score."""
     rng = np.random.default_rng(8)
     hard = np.repeat([0.0, -2.0], 200)[:, None]
     scores = hard + rng.normal(size=(400, 4))
@@ -137,7 +137,7 @@ def test_hard_items_left_blank_do_not_help():
     gapped = shared_item_scores(scores, np.arange(400)).mean
     assert np.nanmean(scores[:, 1]) - full[1] > 0.7
     assert_allclose(gapped[1], full[1], atol=0.2)
-    assert_allclose(gapped[[0, 2, 3]], full[[0, 2, 3]], atol=1e-9)  # they answered everything
+    assert_allclose(gapped[[0, 2, 3]], full[[0, 2, 3]], atol=1e-9)  # they answered all items
 
 
 def test_degrees_of_freedom_of_one_cluster_are_unknown():

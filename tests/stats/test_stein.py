@@ -7,7 +7,7 @@ from skbench.stats.shrinkage.stein import inflation, squared_errors, weight_of_d
 
 
 def crossed_covariance(rng, n_models=4, n_topics=3000):
-    """Noise correlated across models of a topic; truths with a common part per topic."""
+    """Noise correlated across models of a topic; true values with a common part per topic."""
     noise = 0.3 * (0.4 + 0.6 * np.eye(n_models))
     spread = 0.2 + 0.1 * np.eye(n_models)
     truth = rng.multivariate_normal(np.zeros(n_models), spread, n_topics)
@@ -24,7 +24,7 @@ def test_unbiased_risk_of_a_posterior_mean():
     for bias in (0.0, 0.4):
         value = z @ joint.T + bias
         found, error = squared_errors(value, variance, z, 0.3), (value - truth) ** 2
-        # Topics are independent, and both sides go by the same truths.
+        # Topics are independent, and both sides use the same true values.
         gap = np.mean(found - error, axis=1)
         assert abs(gap.mean()) < 3.5 * gap.std(ddof=1) / np.sqrt(len(gap))
 

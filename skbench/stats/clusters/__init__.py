@@ -1,1 +1,1 @@
-"""Means of items that come in clusters or pairs."""
+"""Means of clustered or paired items, and agreement of raters."""

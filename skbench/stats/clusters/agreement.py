@@ -1,38 +1,39 @@
-"""Agreement of raters beyond chance, and how many independent ones several are worth."""
+"""Agreement of raters corrected for chance, and the effective number of raters."""
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import t as student_t
 
 LEVELS = ("nominal", "ordinal", "interval")
-_PRIOR = 2.0  # labels that the prior of a table is worth, spread over its cells
-WIDER = 0.8  # share of the tails that is left out (test_every_interval_covers)
+_PRIOR = 2.0  # prior counts of a table, divided among its cells
+WIDER = 0.8  # ratio of the tail probabilities to the nominal ones (test_every_interval_covers)
 
 
 def chance_corrected(tables, values, level="nominal", n_units=None):
-    """Cohen's kappa, or Krippendorff's alpha, of tables of two raters.
+    """Cohen's kappa or Krippendorff's alpha from tables of two raters.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_labels, n_labels)
-        Counts or shares of units by the label of either rater.
+        Counts or proportions of units by the labels of both raters.
     values : array-like of shape (n_labels,)
-        The labels as numbers, rising.
+        The labels as numbers in increasing order.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
-        Disagreement: 1, the squared difference of positions (kappa) or of ranks (alpha), or of
-        values.
+        Measure of disagreement: 1 for different labels, the squared difference in positions (kappa)
+        or ranks (alpha), or the squared difference in values.
     n_units : int, default=None
-        Number of units, for alpha; None gives kappa.
+        Number of units for alpha. None gives kappa.
 
     Returns
     -------
     ndarray of shape (...)
-        nan where only one label is used.
+        Agreement; nan if only one label occurs.
 
     Notes
     -----
-    ``1 - D_o / D_e``. For kappa [1]_ chance keeps the shares of either rater; for alpha [2]_ it
-    keeps those of both together, drawn without replacement from ``2 n_units`` ratings.
+    The result is ``1 - D_o / D_e`` with the observed and the expected disagreement. For kappa [1]_
+    the expected disagreement uses the label proportions of each rater. For alpha [2]_ it uses two
+    of all ``2 n_units`` ratings, drawn without replacement.
 
     References
     ----------
@@ -69,20 +70,20 @@ def _distance(shares, values, level, kappa):
 
 
 def krippendorff_alpha(ratings, level="nominal"):
-    """Krippendorff's alpha of any number of raters, ratings may be missing.
+    """Krippendorff's alpha of any number of raters with missing ratings.
 
     Parameters
     ----------
     ratings : array-like of shape (n_units, n_raters)
-        Numbers; nan where a rater did not rate a unit. Each unit with m >= 2 ratings adds its
-        pairs, over m - 1, to the table of coincidences.
+        Ratings as numbers; nan if missing. A unit with m >= 2 ratings adds its pairs, divided by
+        m - 1, to the table of coincidences.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
-        Of the labels.
+        Scale of the labels.
 
     Returns
     -------
     float
-        nan where only one label is used, or no unit has two ratings.
+        Alpha; nan if only one label occurs or no unit has two ratings.
 
     Examples
     --------
@@ -101,14 +102,14 @@ def krippendorff_alpha(ratings, level="nominal"):
 
 
 def table_interval(tables, statistic, confidence_level, rng, n_draws=4000):
-    """Interval of a statistic of a table of two raters, by clusters of units.
+    """Interval of a statistic of a table of two raters, for clustered units.
 
     Parameters
     ----------
     tables : array-like of shape (n_clusters, n_labels, n_labels)
-        Counts of each cluster; one table per unit where they are independent.
+        Counts of each cluster. Independent units have one table each.
     statistic : callable
-        From tables of shape (..., n_labels, n_labels) to an array of shape (...).
+        Function from tables of shape (..., n_labels, n_labels) to an array of shape (...).
     confidence_level : float
         Nominal coverage.
     rng : numpy.random.Generator
@@ -119,14 +120,15 @@ def table_interval(tables, statistic, confidence_level, rng, n_draws=4000):
     Returns
     -------
     low, high : float
-        nan for fewer than two clusters, or where the statistic is unknown.
+        Ends of the interval; nan with fewer than two clusters or if the statistic is nan.
 
     Notes
     -----
-    Quantiles of the statistic in the Dirichlet posterior of the shares of the cells, with a prior
-    worth two labels. Counts are divided by the design effect (at least 1, by leaving out a cluster
-    and a unit) and multiplied by the squared quotient of the normal and Student's quantile (Korn
-    and Graubard 1998, Survey Methodology 24, 193-201); a fifth of either tail is added.
+    The ends are quantiles of the statistic under the Dirichlet posterior of the cell proportions,
+    with prior counts that sum to 2. Counts are divided by the design effect, which is at least 1
+    and compares the jackknife by clusters with that by units. They are multiplied by the squared
+    ratio of the normal to the t quantile (Korn and Graubard 1998, Survey Methodology 24, 193-201).
+    Each tail is reduced by a fifth.
 
     Examples
     --------
@@ -149,7 +151,7 @@ def table_interval(tables, statistic, confidence_level, rng, n_draws=4000):
     found = statistic(draws)
     out = WIDER * (1 - tail)
     low, high = np.quantile(found[np.isfinite(found)], [out, 1 - out])
-    # Where raters always agree no draw of the posterior is as good as what was seen.
+    # If raters always agree, all draws are below the observed statistic.
     seen = statistic(total)
     return min(low, seen), max(high, seen)
 
@@ -167,9 +169,9 @@ def _design_effect(tables, total, statistic):
 
 
 def effective_number(correlation):
-    """Number of independent raters that those with such errors are worth, from 1 to k.
+    """Effective number of independent raters, from 1 to k, given the correlation of their errors.
 
-    ``k^2 / sum of the matrix``: the variance of one error over that of the mean of k.
+    It is ``k^2 / sum of the matrix``, the ratio of the variance of one error to that of the mean.
 
     Examples
     --------
@@ -188,14 +190,14 @@ def error_correlation(residuals, codes=None):
     Parameters
     ----------
     residuals : array-like of shape (n_units, n_raters)
-        Errors with mean 0 given the truth; nan where a rater did not rate.
+        Errors with mean 0 given the true label; nan if a rating is missing.
     codes : array-like of int of shape (n_units,), default=None
-        Cluster of each unit: one matrix for each cluster, made without it.
+        Cluster of each unit. If given, there is one matrix per cluster, from the other clusters.
 
     Returns
     -------
     ndarray of shape (n_raters, n_raters) or (n_clusters, n_raters, n_raters)
-        nan for a rater that never errs.
+        Correlations; nan for a rater without errors.
 
     Examples
     --------
@@ -212,7 +214,7 @@ def error_correlation(residuals, codes=None):
 
 
 def _sums(parts, codes):
-    """Sums over all units, or over those outside of each cluster."""
+    """Sums over all units, or over the units outside each cluster."""
     sums = [part.sum(axis=0) for part in parts]
     if codes is None:
         return sums
@@ -223,29 +225,32 @@ def _sums(parts, codes):
 
 
 def linear_vote(verdicts, y, codes=None):
-    """Weights of the best linear vote of raters whose errors may be correlated.
+    """Weights of the best linear vote of raters with correlated errors.
 
     Parameters
     ----------
     verdicts : array-like of shape (n_units, n_raters)
-        Scores.
+        Scores of the raters.
     y : array-like of shape (n_units,)
-        The truth, 0 or 1, both of which occur.
+        True labels, 0 or 1. Both must occur.
     codes : array-like of int of shape (n_units,), default=None
-        Cluster of each unit: one vote for each cluster, made without it.
+        Cluster of each unit. If given, there is one vote per cluster, from the other clusters.
 
     Returns
     -------
     weights : ndarray of shape (n_raters,) or (n_clusters, n_raters)
+        Weights of the raters.
     threshold : ndarray of shape () or (n_clusters,)
-        Of ``verdicts @ weights``, above which the vote is 1; nan where the units that are left have
-        one truth only.
+        The vote is 1 if ``verdicts @ weights`` is above the threshold. It is nan if the other
+        clusters have only one true label.
 
     Notes
     -----
-    Fisher's discriminant, ``S^-1 (m_1 - m_0)``, with the pooled covariance S of the verdicts and
-    one pseudo unit of equal, uncorrelated errors; the threshold has the log odds of `y`. It takes
-    at least ten units per rater.
+    This is Fisher's discriminant, ``S^-1 (m_1 - m_0)``. The pooled covariance S of the verdicts
+    includes one pseudo-unit with equal, uncorrelated errors. The threshold includes the log odds of
+    `y`.
+
+    When not to use it: with fewer than ten units per rater.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means of scores whose items come in clusters: passages, documents, repeated answers."""
+"""Means of scores of clustered items, such as passages, documents or repeated answers."""
 
 from typing import NamedTuple
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from skbench.stats.intervals.moments import divided
 
-# Kinds, and the power of the share of items outside a cluster that its residual is divided by.
+# Residuals are divided by this power of the proportion of items outside the cluster.
 _LEVERAGE_POWER = {"cr0": 0.0, "cr1": 0.0, "cr2": 0.5, "cr3": 1.0, "cluster_mean": 0.5}
 
 
 class ClusterRobust(NamedTuple):
-    """Mean of each group and how far the clusters let it be known.
+    """Mean of each group with its cluster-robust variance.
 
     Attributes
     ----------
     mean : ndarray of shape (n_groups,)
         Item-weighted mean, or unweighted mean of cluster means.
     variance : ndarray of shape (n_groups,)
-        Its sampling variance; nan for fewer than two clusters.
+        Sampling variance of the mean; nan with fewer than two clusters.
     df : ndarray of shape (n_groups,)
-        Degrees of freedom for a t interval; nan for fewer than two clusters.
+        Degrees of freedom for a t interval; nan with fewer than two clusters.
     n_clusters : ndarray of int of shape (n_groups,)
         Number of clusters.
     """
@@ -41,18 +41,23 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
     clusters : array-like of shape (n_items,)
         Cluster label of each score: numbers or strings.
     kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
-        As in `cluster_robust_variance`. "cluster_mean" is the standard error of another mean, the
-        unweighted one of the cluster means.
+        As in `cluster_robust_variance`. "cluster_mean" is the standard error of the unweighted mean
+        of the cluster means.
 
     Returns
     -------
     float
-        Standard error, in the units of the score; nan for one cluster.
+        Standard error in the units of the score; nan with one cluster.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of scores and clusters differ, or a cluster is missing.
 
     Notes
     -----
-    The root of the `variance` of `cluster_robust_variance`. With few clusters take the t quantile
-    with its `df`.
+    The result is the square root of the `variance` from `cluster_robust_variance`. With few
+    clusters use a t quantile with the `df` from that function.
 
     Examples
     --------
@@ -62,12 +67,15 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
     """
     scores, clusters = np.asarray(scores, dtype=float), np.asarray(clusters)
     if scores.shape != clusters.shape:
-        raise ValueError(f"There are {scores.size} scores, but {clusters.size} clusters.")
+        raise ValueError(
+            f"scores has {scores.size} entries, but clusters has {clusters.size}. Pass one cluster "
+            "per score."
+        )
     missing = [label is None or label != label for label in clusters]
     if any(missing):
         raise ValueError(
-            f"{sum(missing)} of {clusters.size} scores have no cluster, the first in row "
-            f"{missing.index(True)}. Fill in the labels, or leave the scores out."
+            f"clusters has {sum(missing)} missing values of {clusters.size} (first in row "
+            f"{missing.index(True)}). Fill in the clusters or drop these scores."
         )
     names, codes = np.unique(clusters, return_inverse=True)
     sums = np.bincount(codes, scores)
@@ -77,40 +85,44 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
 
 
 def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="cr2"):
-    """Means of groups of clusters, with cluster-robust sampling variances.
+    """Means of groups of clusters with cluster-robust sampling variances.
 
     Parameters
     ----------
     cluster_sums : array-like of shape (n_all_clusters,) or (n_scores, n_all_clusters)
-        Sum of the scores of each cluster; one row for each of several scores.
+        Sum of the scores of each cluster, with one row per score if there are several.
     cluster_sizes : array-like of shape (n_all_clusters,)
-        Number of its items, at least 1.
+        Number of items of each cluster, at least 1.
     codes : array-like of int of shape (n_all_clusters,)
         Group of each cluster, 0 to ``n_groups - 1``.
     n_groups : int
         Number of groups.
     kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
-        The first four are variances of the item-weighted mean, "cluster_mean" is about the
-        unweighted mean of the cluster means: another estimand, unless clusters are equally large.
+        The first four are variances of the item-weighted mean. "cluster_mean" is the variance of
+        the unweighted mean of the cluster means, a different estimand if cluster sizes differ.
 
     Returns
     -------
     ClusterRobust
-        `mean`, `variance`, `df` and `n_clusters` of each group, the first two with a row for each
-        of several scores. A group without clusters has nan everywhere.
+        `mean`, `variance`, `df` and `n_clusters` of each group. With several scores `mean` and
+        `variance` have one row per score. A group without clusters has nan.
 
-    Notes
-    -----
-    With `p_c` the share of the group's items in cluster `c` and `r_c` the sum of the cluster's
-    residuals from the mean, the variance is ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0),
-    1/2 (CR2), 1 (CR3), and CR1 is CR0 times C / (C - 1): the sandwich estimators of [1]_ for a
-    model with an intercept alone, where the leverage of a cluster is `p_c`.
+    Raises
+    ------
+    ValueError
+        If `kind` is unknown.
+
+    Notes ----- Cluster `c` has the proportion `p_c` of the group's items and the sum `r_c` of
+    residuals from the mean. The variance is ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0),
+    1/2 (CR2) or 1 (CR3). CR1 is CR0 times C / (C - 1) for C clusters. These are the sandwich
+    estimators of [1]_ for a model with only an intercept, where `p_c` is the leverage of a cluster.
 
     The degrees of freedom of CR2 are those of [1]_ for independent items of equal variance,
-    ``tr(M)^2 / tr(M^2)``. Here M has `p_c` on its diagonal and ``-u_c u_d`` elsewhere,
-    ``u_c = p_c / sqrt(1 - p_c)``, and trace 1. The other kinds get C - 1; "cluster_mean" is CR2
-    applied to the cluster means, which is ``sum (s_c - s)^2 / (C (C - 1))`` with C - 1 degrees of
-    freedom. With few clusters CR0 and CR1 are too small.
+    ``tr(M)^2 / tr(M^2)``. M has trace 1, `p_c` on its diagonal and ``-u_c u_d`` elsewhere, with
+    ``u_c = p_c / sqrt(1 - p_c)``. The other kinds have C - 1. "cluster_mean" is CR2 of the cluster
+    means, ``sum (s_c - s)^2 / (C (C - 1))``.
+
+    When not to use it: CR0 and CR1 are too small with few clusters.
 
     References
     ----------
@@ -135,32 +147,31 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
 
 
 def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
-    """CR2 of `cluster_robust_variance` from clusters added up by their size.
+    """CR2 variance of `cluster_robust_variance` from sums over clusters of equal size.
 
-    The table has one row per group and cluster size, even for millions of clusters.
+    The input has one row per group and cluster size, even for millions of clusters.
 
     Parameters
     ----------
     sums : array-like of shape (n_rows,)
         Sum of the scores of all clusters of one group and size.
     squares : array-like of shape (n_rows,)
-        Sum of the squares of the cluster sums.
+        Sum of the squared sums of these clusters.
     counts : array-like of shape (n_rows,)
         Number of these clusters.
     sizes : array-like of shape (n_rows,)
-        Number of items in each of them, at least 1.
+        Number of items in each of these clusters, at least 1.
     codes, n_groups
         Group of each row, 0 to ``n_groups - 1``, and number of groups.
 
     Returns
     -------
     ClusterRobust
-        As from `cluster_robust_variance`. A variance that rounding of the sums could explain is 0.
+        As in `cluster_robust_variance`. A variance within rounding errors is 0.
 
-    Notes
-    -----
-    The squared residuals of equal clusters add up to ``squares - 2 s m sums + counts s^2 m^2`` for
-    size s and group mean m. Subtract a number near the overall mean from the scores first.
+    Notes ----- The squared residuals of clusters of size s sum to ``squares - 2 s m sums + counts
+    s^2 m^2`` with the group mean m. To limit rounding errors, subtract a number near the overall
+    mean from the scores first.
 
     Examples
     --------
@@ -183,7 +194,7 @@ def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
 
 
 def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
-    """Mean in which every cluster weighs the same, and its sampling variance.
+    """Mean with equal weights of clusters, and its sampling variance.
 
     Parameters
     ----------
@@ -193,14 +204,14 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
     Returns
     -------
     ClusterRobust
-        Mean of the cluster means; their variance over the number of clusters; one degree of freedom
-        less than clusters.
+        Mean of the cluster means, their variance divided by the number C of clusters, and C - 1
+        degrees of freedom.
 
     Notes
     -----
-    The expected score of an item of a cluster drawn at random, the estimand of Miller
-    (2024), Adding Error Bars to Evals, for clusters drawn from a population: a passage with twenty
-    questions counts as much as one with two.
+    The estimand is the expected score of an item in a random cluster (Miller 2024, Adding Error
+    Bars to Evals, for clusters from a population). A passage with twenty questions has the same
+    weight as one with two.
 
     Examples
     --------
@@ -218,24 +229,24 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
 
 
 def expected_design_effect(cluster_sizes, intraclass_correlation):
-    """Design effect of clusters of given sizes whose items are equally correlated.
+    """Expected design effect of clusters with a given intraclass correlation.
 
     Parameters
     ----------
     cluster_sizes : array-like of shape (n_clusters,)
-        Number of items in each cluster; one number for clusters of one size.
+        Number of items in each cluster, or one number for equal sizes.
     intraclass_correlation : float
-        Correlation of two items of one cluster.
+        Correlation of two items in the same cluster.
 
     Returns
     -------
     float
-        Variance of the item-weighted mean over that of independent items.
+        Ratio of the variance of the item-weighted mean to that with independent items.
 
     Notes
     -----
-    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item
-    (Kish 1965, Survey Sampling, chapter 8).
+    The result is ``1 + (m - 1) r`` with the correlation r and the mean cluster size of an item,
+    ``m = sum n_c^2 / sum n_c`` (Kish 1965, Survey Sampling, chapter 8).
 
     Examples
     --------
@@ -247,14 +258,14 @@ def expected_design_effect(cluster_sizes, intraclass_correlation):
 
 
 def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
-    """Variance and degrees of freedom; a row stands for `counts` clusters of one size."""
+    """Variance and degrees of freedom; each row has `counts` clusters of one size."""
 
     def total(values):
         return _totals(values, codes, n_groups)
 
     n = total(counts * sizes)
     n_clusters = total(counts).astype(int)
-    # A group with no other cluster to compare with cannot tell: nan, never 0.
+    # The variance of a group with one cluster is unknown: nan, never 0.
     comparable = n_clusters > 1
     share = sizes / n[codes]
     outside = np.where(comparable[codes], 1 - share, np.nan)
@@ -266,13 +277,13 @@ def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
     if kind == "cr2":
         spread = share**2 / outside
         trace_of_square = total(counts * (share**2 - spread**2)) + total(counts * spread) ** 2
-        # Two clusters of any sizes have exactly 1, which rounding must not undercut.
+        # Two clusters of any sizes have exactly 1; rounding could give less.
         freedom = np.maximum(1 / np.where(comparable, trace_of_square, np.nan), 1)
     return ClusterRobust(mean, variance, freedom, n_clusters)
 
 
 def _totals(values, codes, n_groups):
-    """Sums over the clusters of each group, row by row if there are rows."""
+    """Sums over the clusters of each group, for each row of a two-dimensional array."""
     if values.ndim == 1:
         return np.bincount(codes, values, minlength=n_groups)
     return np.array([np.bincount(codes, row, minlength=n_groups) for row in values])

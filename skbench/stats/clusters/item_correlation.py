@@ -4,37 +4,36 @@ import numpy as np
 from scipy import sparse
 
 _MOST_FACTORS = 5
-_LEAST_OWN_SHARE = 0.1  # of the noise of a model
+_LEAST_OWN_SHARE = 0.1  # of the sampling variance of a model
 _ROUNDS = 60
 _ROUNDING = 1e-8  # of an eigenvalue
-_SAME = 1e-4  # change of a share at which the factors are found
+_CONVERGED = 1e-4  # change of a share at which the iteration stops
 
 
 def item_correlation(scores, topic, cluster=None):
-    """Correlation across models of the errors that shared items cause.
+    """Correlation of the sampling errors of models that answered the same items.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items, n_models)
-        Score of each model on each item; nan where it did not answer.
+        Score of each model on each item; nan if missing.
     topic : ndarray of int of shape (n_items,)
         Topic of each item, codes from 0 without gaps.
     cluster : ndarray of int of shape (n_items,), default=None
-        Cluster of each item, codes from 0 without gaps; none reaches over topics.
+        Cluster of each item, codes from 0 without gaps. A cluster belongs to one topic.
 
     Returns
     -------
     ndarray of shape (n_models, n_models)
-        Positive semidefinite, ones on the diagonal.
+        Positive semidefinite correlation matrix.
 
     Notes
     -----
-    Scores less the mean of their model in the topic, correlated over all items that both models
-    answered; with clusters, their sums over each, through which means of topics err together.
-    Entries are drawn towards their mean by the share of their scatter that chance explains, as
-    Schafer and Strimmer (2005, Statistical Applications in Genetics and Molecular
-    Biology 4) do: with many models and few items the raw matrix is singular, and its inverse noise.
-    Pairs without common items get the mean.
+    Each score is centered by the mean of its model in the topic. Centered scores, or their sums
+    over clusters, are correlated over all items that both models answered. The entries are shrunk
+    toward their mean by the proportion of their variance that chance explains (Schafer and
+    Strimmer 2005, Statistical Applications in Genetics and Molecular Biology 4), because with many
+    models and few items the matrix would be singular. Pairs without common items get the mean.
 
     Examples
     --------
@@ -48,7 +47,7 @@ def item_correlation(scores, topic, cluster=None):
 
 
 def error_products(scores, topic, cluster=None):
-    """Sums over items, or clusters, from which errors of models are correlated.
+    """Sums over items or clusters for the correlation of errors.
 
     Parameters
     ----------
@@ -58,8 +57,8 @@ def error_products(scores, topic, cluster=None):
     Returns
     -------
     ndarray of shape (3, n_models, n_models)
-        Products of two models' errors, squares of the row's model where both answered, and how many
-        both answered. Those of several topics add up.
+        Products of the errors of two models, squared errors of the row's model on the items that
+        both answered, and numbers of these items (or clusters). Results of topics can be added.
     """
     seen = np.isfinite(scores).astype(float)
     residuals = np.where(seen, scores, 0.0)
@@ -72,7 +71,7 @@ def error_products(scores, topic, cluster=None):
 
 
 def correlation_of_products(products):
-    """`item_correlation` from the sum of the `error_products` of all topics."""
+    """Correlation matrix of `item_correlation` from the sum of `error_products` over topics."""
     errors, squares, both = products
     scale = np.sqrt(squares * squares.T)
     correlation = np.divide(errors, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -80,13 +79,12 @@ def correlation_of_products(products):
 
 
 def _sums_by(codes, rows):
-    """Sums of the rows of each code."""
     entries = np.ones(len(codes)), (codes, np.arange(len(codes)))
     return sparse.csr_array(entries) @ rows
 
 
 def _shrunk_correlation(correlation, n_items):
-    """Towards one common correlation, as far as chance spreads the entries."""
+    """Shrink toward the mean correlation by the proportion of variance due to chance."""
     pairs = ~np.eye(len(correlation), dtype=bool) & (n_items > 2)
     common = np.average(correlation[pairs], weights=n_items[pairs]) if pairs.any() else 0.0
     chance = np.sum((1 - correlation[pairs] ** 2) ** 2 / n_items[pairs])
@@ -105,24 +103,26 @@ def _nearest_correlation(matrix):
 
 
 def shared_factors(correlation):
-    """Principal factors of a correlation of the models' errors on shared items.
+    """Principal factors of the correlation of errors on shared items.
 
     Parameters
     ----------
     correlation : ndarray of shape (n_models, n_models)
+        Correlation matrix from `item_correlation`.
 
     Returns
     -------
     own_share : ndarray of shape (n_models,)
-        Part of each model's noise that no factor explains, at least .1.
+        Proportion of each model's sampling variance that no factor explains, at least 0.1.
     factors : ndarray of shape (n_models, n_factors)
-        ``correlation ~ diag(own_share) + factors @ factors.T``; as many as the matrix has
-        eigenvalues above 1, at most 5, and none where models do not correlate.
+        Loadings with ``correlation ~ diag(own_share) + factors @ factors.T``. The number of factors
+        is that of eigenvalues above 1, at most 5. It is 0 without correlation.
 
     Notes
     -----
-    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which becomes
-    what they leave. Rows are scaled where `own_share` was cut.
+    The method is iterated principal factors: the leading eigenpairs of the matrix minus `own_share`
+    give the factors, and these give the next `own_share`. Rows are rescaled where `own_share` is at
+    its lower limit.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def shared_factors(correlation):
         factors = vectors[:, leading:] * np.sqrt(np.maximum(values[leading:], 0))
         before, explained = own_share, np.sum(factors**2, axis=1)
         own_share = np.maximum(_LEAST_OWN_SHARE, 1 - explained)
-        if np.max(np.abs(own_share - before)) < _SAME:
+        if np.max(np.abs(own_share - before)) < _CONVERGED:
             break
     cut = own_share > 1 - explained
     scale = np.where(cut, np.sqrt((1 - own_share) / np.maximum(explained, 1e-12)), 1.0)

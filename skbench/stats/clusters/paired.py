@@ -1,4 +1,4 @@
-"""Differences of models that answered the same items."""
+"""Differences between two models: exact tests and intervals for paired items."""
 
 from typing import NamedTuple
 
@@ -11,14 +11,14 @@ from skbench.stats.intervals.moments import satterthwaite_df
 
 
 class UnpairedDifference(NamedTuple):
-    """Differences of two independent means.
+    """Difference of two independent means.
 
     Attributes
     ----------
     difference : ndarray of shape (n_groups,)
         Mean of a minus mean of b.
     variance : ndarray of shape (n_groups,)
-        Its sampling variance.
+        Sampling variance of the difference.
     df : ndarray of shape (n_groups,)
         Degrees of freedom for a t interval.
     """
@@ -36,18 +36,17 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
     mean_a, mean_b : array-like of shape (n_groups,)
         Means of two models on different items.
     variance_a, variance_b : array-like of shape (n_groups,)
-        Their sampling variances.
+        Sampling variances of the means.
     df_a, df_b : array-like of shape (n_groups,)
         Degrees of freedom of these variances.
 
     Returns
     -------
     UnpairedDifference
-        Degrees of freedom are nan where both variances are 0.
+        Difference of the means. Degrees of freedom are nan if both variances are 0.
 
-    Notes
-    -----
-    ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of freedom.
+    Notes ----- The variance is ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)``
+    degrees of freedom.
 
     Examples
     --------
@@ -62,19 +61,19 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
 
 
 def distinct_counts(*counts):
-    """Distinct combinations of counts: all pairs of many models on few items have few.
+    """Distinct combinations of counts, which are few even for all pairs of many models.
 
     Parameters
     ----------
     *counts : ndarray of int of shape (n_pairs,)
-        Counts of each pair, at least 0.
+        Counts of each pair of models, at least 0.
 
     Returns
     -------
     distinct : list of ndarray of shape (n_distinct,)
         The counts of each combination.
     which : ndarray of int of shape (n_pairs,)
-        Combination of each pair.
+        Position of each pair's combination.
 
     Examples
     --------
@@ -93,23 +92,24 @@ def distinct_counts(*counts):
 
 
 def mcnemar_exact(only_a, only_b):
-    """Exact McNemar test that two models answer equally many items correctly.
+    """Exact McNemar test of equal accuracy of two models.
 
     Parameters
     ----------
     only_a, only_b : array-like of int of shape (n_groups,)
-        Numbers of items that only the one and only the other answered correctly.
+        Numbers of items that only model a, and only model b, answered correctly.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        Two-sided p-values; 1 where no item tells the models apart.
+        Two-sided p-values; 1 if the models agree on all items.
 
     Notes
     -----
-    ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2 among the items
-    on which the models disagree (McNemar 1947, Psychometrika 12, 153-157). Items must be
-    independent, not in clusters.
+    The p-value is ``min(1, 2 P(K <= min(only_a, only_b)))``. K is binomial with probability 1/2 and
+    the number of items on which the models disagree (McNemar 1947, Psychometrika 12, 153-157).
+
+    When not to use it: for items in clusters.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def mcnemar_exact(only_a, only_b):
 
 
 def mcnemar_exact_less(only_a, only_b):
-    """Exact one-sided McNemar test against a model that answers fewer items correctly.
+    """Exact one-sided McNemar test of whether model a is worse than model b.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def mcnemar_exact_less(only_a, only_b):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``P(K <= only_a)``, small where a is worse than b; 1 where no item tells the models apart.
+        P-values ``P(K <= only_a)``, small if a is worse than b; 1 if the models agree on all items.
 
     Examples
     --------
@@ -143,30 +143,31 @@ def mcnemar_exact_less(only_a, only_b):
 
 
 def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
-    """Interval of the difference of two proportions that agrees with McNemar's exact test.
+    """Interval of the difference of paired proportions, consistent with McNemar's exact test.
 
     Parameters
     ----------
     only_a, only_b : array-like of int of shape (n_groups,)
-        Numbers of items that only the one and only the other answered correctly.
+        Numbers of items that only model a, and only model b, answered correctly.
     n : array-like of int of shape (n_groups,)
         Numbers of items, at least 1.
     confidence_level : float, default=0.95
-        Nominal level.
+        Nominal coverage.
 
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval of the difference, a minus b. It leaves out 0 when, and only when,
+        Ends of the interval of the difference, a minus b. The interval excludes 0 if and only if
         ``mcnemar_exact(only_a, only_b) < 1 - confidence_level``.
 
     Notes
     -----
-    Tango's interval (1998, Statistics in Medicine 17, 891-908): all differences that the score
-    test, which is McNemar's at 0, does not reject. Where the exact test of 0 disagrees, the end
-    next to 0 follows it: it goes to 0, or to ``(2 p_low - 1) m_low`` of the Clopper-Pearson ends of
-    a's share of the disagreements and of the share of disagreements. Items must be independent, not
-    in clusters.
+    Tango's interval (1998, Statistics in Medicine 17, 891-908) contains all differences that the
+    score test does not reject. At 0 this is McNemar's test. If the exact test of 0 disagrees, the
+    end nearest to 0 moves to 0, or to ``(2 p_low - 1) m_low``. These are the lower Clopper-Pearson
+    ends of a's proportion of the disagreements and of the proportion of disagreements.
+
+    When not to use it: for items in clusters.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
     rejects = mcnemar_exact(a, b) < 1 - confidence_level
 
     def high_end(a, b):
-        """Of a minus b; the low end is that of b minus a, with its sign changed."""
+        """Upper end of a minus b; the lower end is minus that of b minus a."""
         end = _score_end(a, b, n, confidence_level)
         near = rejects & (b > a)
         below = -_exact_end(*(x[near] for x in (b, a + b, n)), confidence_level)
@@ -189,7 +190,7 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
 
 
 def _score_end(a, b, n, confidence_level):
-    """Largest difference that Tango's test does not reject, by Newton's method in brackets."""
+    """Largest difference that Tango's test does not reject, by Newton steps in a bracket."""
     z = -ndtri((1 - confidence_level) / 2)
     inside, outside = np.asarray((a - b) / n), np.ones_like(n)
     delta = inside + z * np.sqrt((a + b - (a - b) ** 2 / n + z**2 / 2) / n**2)  # nearly Wald's
@@ -209,13 +210,13 @@ def _score_end(a, b, n, confidence_level):
             new = delta - beyond / (n - z * of_error)
         new = np.where((new >= inside) & (new <= outside), new, (inside + outside) / 2)
         step, delta = np.abs(new - delta), new
-        if step.max(initial=0) < 1e-13:  # by rounding it may go to and fro for ever
+        if step.max(initial=0) < 1e-13:  # rounding prevents smaller steps
             break
     return delta
 
 
 def _exact_end(wins, disagreements, n, confidence_level):
-    """Product of the exact lower ends of the lead among disagreements and of their share."""
+    """Product of exact lower ends: the lead among disagreements and their proportion."""
     share = clopper_pearson_interval(wins, np.maximum(disagreements, 1), confidence_level)[0]
     rate = clopper_pearson_interval(disagreements, n, confidence_level)[0]
     return (2 * share - 1) * rate

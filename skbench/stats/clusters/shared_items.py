@@ -1,4 +1,4 @@
-"""Scores of many models on the items they share, and the errors of all differences at once."""
+"""Scores of models on shared items, and sampling errors of all their differences."""
 
 from typing import NamedTuple
 
@@ -7,34 +7,35 @@ from scipy.sparse.csgraph import connected_components
 
 from skbench.stats.intervals.moments import divided, satterthwaite_df
 
-_MOST_TERMS = 100  # of the series of the CR2 root; leverages up to .9 are exact to 1e-6
-_BATCH_PAIRS = 50  # whose shares stay near the processor
-_CANCELS = 1e-9  # share of the variance below which a difference is computed anew
+_MOST_TERMS = 100  # of the series of the CR2 root, exact to 1e-6 for leverages up to 0.9
+_BATCH_PAIRS = 50  # few enough for the cache
+_CANCELS = 1e-9  # share of the variance below which a difference is computed directly
 
 
 class SharedItems(NamedTuple):
-    """Scores of models on shared items, and all that their errors need.
+    """Scores of models on shared items, with the parts of their sampling errors.
 
     Attributes
     ----------
     mean : ndarray of shape (n_models,)
-        Scores on the items of the component; nan without any answer.
+        Score of each model on all items of its component; nan without answers.
     variance, df : ndarray of shape (n_models,)
-        Sampling variance of each score and its degrees of freedom; nan where all answers are in one
+        Sampling variance of each score and its degrees of freedom; nan if all answers are in one
         cluster.
     influence : ndarray of shape (n_clusters, n_models)
-        What each cluster adds to the error of each score, scaled as CR2 does: the covariance of the
+        CR2-scaled contribution of each cluster to the error of each score. The covariance of the
         scores is ``influence.T @ influence``.
     component : ndarray of int of shape (n_models,)
-        Models of one component share items, directly or through others.
+        Component of each model. Models of one component share items directly or through others.
     n_clusters : ndarray of int of shape (n_models, n_models)
-        Clusters with items that both models answered.
+        Number of clusters with items that both models answered.
     used : ndarray of bool of shape (n_items,)
-        Whether an item counts: answered by two models, or by one that shares none.
+        Whether an item counts. It counts if two models answered it, or one model that shares no
+        item.
     n_items : ndarray of int of shape (n_models,)
-        Items of the model's component that count, whether it answered them or not.
+        Number of items that count in the model's component, answered or not.
     inverse : ndarray of shape (n_models, n_models) or None
-        Pseudo-inverse of the information on the model effects; None where nothing is missing.
+        Pseudo-inverse of the information on the model effects; None without missing answers.
     """
 
     mean: np.ndarray
@@ -49,13 +50,13 @@ class SharedItems(NamedTuple):
 
 
 class PairErrors(NamedTuple):
-    """Differences of all pairs of models.
+    """Differences of pairs of models.
 
     Attributes
     ----------
     difference, variance, df : ndarray of shape (n_models, n_models)
-        Score of the row's model minus that of the column's, its sampling variance and degrees of
-        freedom.
+        Score of the row's model minus that of the column's model, with its sampling variance and
+        degrees of freedom.
     """
 
     difference: np.ndarray
@@ -64,15 +65,15 @@ class PairErrors(NamedTuple):
 
 
 def shared_item_scores(scores, clusters):
-    """Scores of models by least squares on the items they share.
+    """Scores of models by least squares on shared items.
 
     Parameters
     ----------
     scores : array-like of shape (n_items, n_models)
-        Scores; nan where a model did not answer an item.
+        Scores; nan if missing.
     clusters : array-like of int of shape (n_items,)
-        Cluster of each item, 0 to ``n_clusters - 1``; ``np.arange(n_items)`` where items are
-        independent.
+        Cluster of each item, 0 to ``n_clusters - 1``. Use ``np.arange(n_items)`` for independent
+        items.
 
     Returns
     -------
@@ -80,15 +81,17 @@ def shared_item_scores(scores, clusters):
 
     Notes
     -----
-    Least squares of ``score = model + item``. With W the table of answers, k_i the number of models
-    that answered item i and ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a
-    cluster, the model effects are ``L^+ sum_i w_i (y_i - mean_i)``, ``L = sum L_c``; the sandwich
-    takes ``L^+ (I - L_c L^+)^(-1/2) s_c`` of each cluster's residual scores `s_c`, CR2 of Bell and
-    McCaffrey with the items as effects within clusters, its root summed as a series. A score is
-    that of the model on all items of its component; it may leave [0, 1] where much is missing.
+    The model is ``score = model + item``, fitted by least squares. W is the table of answers, k_i
+    the number of models that answered item i, and
+    ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a cluster. The model effects are
+    ``L^+ sum_i w_i (y_i - mean_i)`` with ``L = sum L_c``. The contribution of a cluster to the
+    sandwich variance is ``L^+ (I - L_c L^+)^(-1/2) s_c`` with its residual scores `s_c`. This is
+    CR2 of Bell and McCaffrey with item effects within clusters, and its root is summed as a series.
+    A score refers to all items of the component and may leave [0, 1] if many answers are missing.
+    Without missing answers the result is CR2 of the means and of their differences
+    (test_complete_tables_are_means_and_cr2).
 
-    Where nothing is missing all is CR2 of the means and of their differences
-    (test_complete_tables_are_means_and_cr2). Items must not be missing because of their score.
+    When not to use it: if answers are missing because of their score.
 
     Examples
     --------
@@ -106,25 +109,24 @@ def shared_item_scores(scores, clusters):
 
 
 def pair_errors(scores, clusters, fit):
-    """Differences of all pairs of models, with their own variances and degrees of freedom.
+    """Differences of all pairs of models, with variances and degrees of freedom.
 
     Parameters
     ----------
     scores, clusters, fit
-        As for `shared_item_scores`, and its result for them.
+        Arguments and result of `shared_item_scores`.
 
     Returns
     -------
     PairErrors
-        Variances are nan for pairs of one cluster, and for models of one component that less than
-        two clusters link.
+        Differences. The variance is nan if fewer than two clusters link the models.
 
     Notes
     -----
-    The variance is ``sum_c (f_ca - f_cb)^2`` of the influences. Degrees of freedom are those of
+    The variance is ``sum_c (f_ca - f_cb)^2`` of the influences. The degrees of freedom are those of
     Bell and McCaffrey for a mean whose clusters have the shares ``p_c = b' L_c b / b' L b`` of the
-    difference's information, ``b = L^+ (e_a - e_b)``: exact where nothing is missing. Models of
-    different components have Welch's.
+    information, with ``b = L^+ (e_a - e_b)``. They are exact without missing answers. Models of
+    different components have Welch's degrees of freedom.
 
     Examples
     --------
@@ -147,7 +149,7 @@ def pair_errors(scores, clusters, fit):
         own = np.stack(np.broadcast_arrays(fit.df[:, None], fit.df), axis=-1)
         df = np.where(apart, satterthwaite_df(both, own), df)
         variance = np.where(apart & np.isnan(both.sum(axis=-1)), np.nan, variance)
-    # Linked whichever single cluster is left out; with fewer, errors do not show.
+    # Two clusters must link the models, because one cluster gives no estimate of the error.
     linked = fit.n_clusters > 1
     if not linked.all():
         _, link = connected_components(linked, directed=False)
@@ -164,13 +166,14 @@ def pair_skewness(fit, variance):
     Parameters
     ----------
     fit : SharedItems
+        Result of `shared_item_scores`.
     variance : ndarray of shape (n_models, n_models)
-        Of `pair_errors`.
+        Variances from `pair_errors`.
 
     Returns
     -------
     ndarray of shape (n_models, n_models)
-        That of the differences of clusters over the root of their number; 0 without any spread.
+        Skewness of the differences; 0 if the variance is 0.
 
     Examples
     --------
@@ -190,28 +193,28 @@ def pair_skewness(fit, variance):
 
 
 def contrast_errors(scores, clusters, fit, contrasts):
-    """Contrasts of the scores of models, such as a slope over versions, with their errors.
+    """Contrasts of scores, such as a slope over versions, with their sampling errors.
 
     Parameters
     ----------
     scores, clusters, fit
-        As for `shared_item_scores`, and its result for them.
+        Arguments and result of `shared_item_scores`.
     contrasts : array-like of shape (n_contrasts, n_models)
-        Weights of the models; each row sums to 0.
+        Weights of the models. Each row sums to 0.
 
     Returns
     -------
     PairErrors
-        Each of shape (n_contrasts,): the contrast as `difference`, and its errors. Variances are
-        nan where less than two clusters link the models of a contrast.
+        The contrasts as `difference`, their variances and degrees of freedom, each of shape
+        (n_contrasts,). A variance is nan if fewer than two clusters link the models.
     skewness : ndarray of shape (n_contrasts,)
-        Of the sampling errors.
+        Skewness of the sampling errors.
 
     Notes
     -----
-    ``sum_m c_m theta_m`` has the variance ``sum_c (f_c' c)^2`` of the influences, and the degrees
-    of freedom of `pair_errors` with ``b = L^+ c``. Where nothing is missing that is CR2 of the mean
-    of each item's own contrast (test_contrasts_are_cr2_of_the_contrasts_of_items).
+    The contrast ``sum_m c_m theta_m`` has the variance ``sum_c (f_c' c)^2`` of the influences and
+    the degrees of freedom of `pair_errors` with ``b = L^+ c``. Without missing answers this is CR2
+    of the mean contrast of items (test_contrasts_are_cr2_of_the_contrasts_of_items).
 
     Examples
     --------
@@ -239,7 +242,7 @@ def contrast_errors(scores, clusters, fit, contrasts):
 
 
 def _cluster_df(shares):
-    """Bell-McCaffrey degrees of freedom of means whose clusters have these shares, its rows."""
+    """Degrees of freedom of Bell and McCaffrey from rows of shares of the clusters."""
     rest = 1 - shares
     alone = rest.min(axis=-1, initial=1) < 1e-9
     if alone.any():
@@ -251,7 +254,7 @@ def _cluster_df(shares):
 
 
 def _complete(scores, clusters):
-    """All models answered all items: means, each cluster's residuals scaled by its share."""
+    """Scores without missing answers: means with CR2 influences."""
     n_items, n_models = scores.shape
     mean = scores.mean(axis=0)
     shares = np.bincount(clusters) / n_items
@@ -282,13 +285,13 @@ def _with_gaps(y, answered, clusters):
     item = item_mean - w @ effect[:, None] / k
     residuals = w * (y - item - effect)
     psi = _scaled(_sums(residuals, clusters), w, k, clusters, inverse) @ inverse
-    # Scores of each component at the level of all its items.
+    # Scores refer to all items of the component.
     members = component == np.arange(component.max() + 1)[:, None]
-    home = (w @ members.T > 0).astype(float)
-    size = np.maximum(home.sum(axis=0), 1)
-    level = (home * item).sum(axis=0) / size
-    share = _sums(home, clusters) / size
-    around = _sums(home * (item - level), clusters) / size
+    in_component = (w @ members.T > 0).astype(float)
+    size = np.maximum(in_component.sum(axis=0), 1)
+    level = (in_component * item).sum(axis=0) / size
+    share = _sums(in_component, clusters) / size
+    around = _sums(in_component * (item - level), clusters) / size
     around = divided(around, np.sqrt(np.maximum(1 - share, 0)))
     pull = (w / k).sum(axis=0) / size[component]
     drift = psi * pull @ members.T
@@ -305,13 +308,13 @@ def _with_gaps(y, answered, clusters):
         component=component,
         n_clusters=_shared_clusters(answered, clusters),
         used=used,
-        n_items=home.sum(axis=0).astype(int)[component],
+        n_items=in_component.sum(axis=0).astype(int)[component],
         inverse=inverse,
     )
 
 
 def _components(answered):
-    """Component of each model, and which models share no item with any other."""
+    """Component of each model, and whether the model shares no item."""
     w = answered.astype(float)
     together = w.T @ w > 0
     _, component = connected_components(together, directed=False)
@@ -319,7 +322,7 @@ def _components(answered):
 
 
 def _shared_clusters(answered, clusters):
-    """Numbers of clusters in which two models answered the same items."""
+    """Number of clusters in which both models answered the same item."""
     w = answered.astype(float)
     if clusters.max() + 1 == len(clusters):
         return (w.T @ w).astype(int)
@@ -330,12 +333,11 @@ def _shared_clusters(answered, clusters):
 def _inverse(w, k):
     """Pseudo-inverse of the information on the model effects."""
     information = np.diag(w.sum(axis=0)) - w.T @ (w / k)
-    # Its null space holds a constant per component; rounding makes it some 1e-15 of the rest.
     return np.linalg.pinv(information, rcond=1e-10, hermitian=True)
 
 
 def _scaled(sums, w, k, clusters, inverse):
-    """``(I - L_c L^+)^(-1/2) s_c`` of every cluster, by its power series."""
+    """``(I - L_c L^+)^(-1/2) s_c`` of every cluster by a power series."""
     total, term, coefficient = sums.copy(), sums, 1.0
     for power in range(1, _MOST_TERMS + 1):
         spread = w * (term @ inverse)[clusters]
@@ -348,7 +350,7 @@ def _scaled(sums, w, k, clusters, inverse):
 
 
 def _from_products(f):
-    """Variances of all differences from products of the influences."""
+    """Variances of all differences from the products of the influences."""
     products = f.T @ f
     own = np.diag(products)
     variance = np.maximum(own[:, None] + own - 2 * products, 0.0)
@@ -358,12 +360,12 @@ def _from_products(f):
 
 
 def _nearly_equal(variance, own):
-    """Pairs of nearly equal models: what is left of products is rounding."""
+    """Pairs of models so similar that products cancel to rounding errors."""
     return np.argwhere(np.triu(variance < _CANCELS * (own[:, None] + own), k=1))
 
 
 def _own_df(inverse, answered, clusters):
-    """Degrees of freedom of each pair by its own shares of the information."""
+    """Degrees of freedom of each pair from its shares of the information."""
     w = answered.astype(float)
     of_clusters, seen, rest = _sums(w, clusters), inverse @ w.T, _share_of_each(w)
     df = np.full(inverse.shape, np.nan)
@@ -376,12 +378,11 @@ def _own_df(inverse, answered, clusters):
 
 
 def _share_of_each(w):
-    """One over the number of models that answered each item."""
     return 1 / np.maximum(w.sum(axis=1), 1)
 
 
 def _df_of(weights, seen, answers, share, clusters):
-    """Degrees of freedom of contrasts ``b = L^+ c``, the rows of `weights`."""
+    """Degrees of freedom of contrasts with rows ``b = L^+ c`` of `weights`."""
     information = weights**2 @ answers.T
     np.multiply(seen, seen, out=seen)
     seen *= share

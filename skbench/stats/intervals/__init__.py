@@ -1,1 +1,1 @@
-"""Intervals and variances of one mean: binomial, t, bounded, moderated, of part of a population."""
+"""Intervals and variances of one mean: binomial, t, bounded, moderated, finite population."""

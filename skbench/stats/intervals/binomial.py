@@ -1,4 +1,4 @@
-"""Proportions of right answers: confidence intervals and sampling variances."""
+"""Confidence intervals and sampling variances of proportions of correct answers."""
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
@@ -10,13 +10,13 @@ from skbench.stats.intervals.moments import divided
 def wilson_interval(k, n, confidence_level=0.95):
     """Wilson score interval of a proportion.
 
-    The accuracies that the score test does not reject. Coverage is close to nominal on average over
-    accuracies but not at each of them.
+    It contains the accuracies that the score test does not reject. Coverage is close to nominal on
+    average over accuracies, but not at each accuracy.
 
     Parameters
     ----------
     k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
+        Number of correct answers, 0 to `n`.
     n : array-like of shape (n_groups,)
         Number of items, at least 1. Broadcasts against `k`.
     confidence_level : float, default=0.95
@@ -33,7 +33,8 @@ def wilson_interval(k, n, confidence_level=0.95):
     1927, JASA 22, 209-212). Measured by enumeration at level .95 (test_wilson_covers_on_average):
     the mean coverage over accuracies between 0 and 1 is .957, .957, .955, .954 and .952 at n = 1,
     2, 5, 10 and 50; the worst accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838.
-    Coverage holds on average over accuracies; `clopper_pearson_interval` covers each of them.
+
+    **When not to use it.** If every accuracy must be covered, use `clopper_pearson_interval`.
 
     Examples
     --------
@@ -47,16 +48,16 @@ def wilson_interval(k, n, confidence_level=0.95):
 
 
 def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
-    """Wilson interval of a mean of proportions, by the effective number of items.
+    """Wilson interval of a mean of proportions, with the effective number of items.
 
     Parameters
     ----------
     value : array-like of shape (n_means,)
         Means of proportions, 0 to 1.
     variance : array-like of shape (n_means,)
-        Their unbiased sampling variances; 0 where all answers of each part are alike.
+        Unbiased sampling variances of the means; 0 if all answers of each part are alike.
     n : array-like of shape (n_means,)
-        Items of all parts together.
+        Total number of items of all parts.
     confidence_level : float, default=0.95
         Nominal coverage.
 
@@ -67,11 +68,10 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
 
     Notes
     -----
-    Wilson's interval with the number of items that the variance is worth,
-    ``value (1 - value) / variance + 1`` (Dean and Pagano 2015, Journal of Survey Statistics and
-    Methodology 3); `n` where the variance is 0. Simulated at level .95
-    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items around
-    .9, where t intervals have .89 to .93.
+    Wilson's interval with the effective number of items ``value (1 - value) / variance + 1`` (Dean
+    and Pagano 2015, Journal of Survey Statistics and Methodology 3), or `n` if the variance is 0.
+    In simulations at level .95 (test_wilson_interval_of_a_mean_covers), it covered .95 to .97 for 4
+    to 57 parts of 10 or 20 items around .9; t intervals covered .89 to .93.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
 def clopper_pearson_interval(k, n, confidence_level=0.95):
     """Clopper-Pearson ("exact") interval of a proportion.
 
-    Covers every accuracy with at least the stated level, at the price of width.
+    It covers every accuracy with at least the confidence level and is wider than other intervals.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def clopper_pearson_interval(k, n, confidence_level=0.95):
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval, between 0 and 1; `low` is 0 where ``k = 0`` and `high` is 1 where
-        ``k = n``.
+        Ends of the interval, between 0 and 1. `low` is 0 if ``k = 0``, and `high` is 1 if ``k =
+        n``.
 
     Notes
     -----
@@ -143,8 +143,8 @@ def jeffreys_interval(k, n, confidence_level=0.95):
     """
     k, n = floats(k, n)
     alpha = 1 - confidence_level
-    right, wrong = k + 0.5, n - k + 0.5
-    return betaincinv(right, wrong, alpha / 2), 1 - betaincinv(wrong, right, alpha / 2)
+    correct, incorrect = k + 0.5, n - k + 0.5
+    return betaincinv(correct, incorrect, alpha / 2), 1 - betaincinv(incorrect, correct, alpha / 2)
 
 
 def agresti_coull_interval(k, n, confidence_level=0.95):
@@ -210,9 +210,9 @@ def wald_interval(k, n, confidence_level=0.95):
 
 
 def sampling_variance(k, n, method="smoothed", prior_mean=None):
-    """Sampling variance of a proportion of right answers.
+    """Sampling variance of a proportion of correct answers.
 
-    Always ``p (1 - p) / n``; the methods differ in the accuracy `p` they put in.
+    The variance is ``p (1 - p) / n``; the methods differ in the accuracy `p`.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
         - "plug-in": ``p = k / n``, which gives 0 at ``k = 0`` and ``k = n``;
         - "agresti": ``p = (k + 2) / (n + 4)``;
         - "pooled": ``p = sum(k) / sum(n)``, one accuracy for all groups;
-        - "model": ``p = prior_mean``, what a regression says of the group.
+        - "model": ``p = prior_mean``, the prediction of a regression.
     prior_mean : array-like of shape (n_groups,), default=None
         Predicted accuracies; used by "model" only.
 
@@ -234,10 +234,11 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
 
     Notes
     -----
-    "agresti" takes the accuracy at the center of the 95% Agresti-Coull interval with its quantile
-    rounded to 2. "model" clips predictions to ``1 / (2 n + 2)`` and one minus that. "pooled" is 0
-    when all answers of all groups are alike. "plug-in" is not fit for shrinkage: a group with
-    variance 0 never moves.
+    "agresti" uses the center of the 95% Agresti-Coull interval with its quantile rounded to 2.
+    "model" clips predictions to ``1 / (2 n + 2)`` and one minus that. "pooled" is 0 if all answers
+    of all groups are alike.
+
+    **When not to use it.** Do not shrink with "plug-in": a group with variance 0 is never shrunk.
 
     Examples
     --------
@@ -276,12 +277,12 @@ def unbiased_variance(k, n):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``z (1 - z) / (n - 1)`` with ``z = k / n``; nan where ``n = 1``.
+        ``z (1 - z) / (n - 1)`` with ``z = k / n``; nan if ``n = 1``.
 
     Notes
     -----
-    Its expectation is ``p (1 - p) / n`` whatever `p`, so means of it over groups can be subtracted
-    from mean squares. It is 0 where all trials agree; `sampling_variance` smooths.
+    Its expectation is ``p (1 - p) / n`` for any `p`, so its means over groups can be subtracted
+    from mean squares. It is 0 if all trials agree; `sampling_variance` is never 0 by default.
 
     Examples
     --------
@@ -295,18 +296,18 @@ def unbiased_variance(k, n):
 
 def _score_low(k, n, c):
     """Lower Wilson end; the upper one is its mirror image."""
-    square = c * c  # its root is c to the last digit, that of c**2 is not:
-    # the end is exactly 0 at k = 0, and so the other exactly 1 at k = n.
+    # c * c has the exact root c (c**2 may not), so the ends are exactly 0 at k = 0 and 1 at k = n.
+    square = c * c
     return (k + square / 2 - c / 2 * np.sqrt(4 * k * (1 - k / n) + square)) / (n + square)
 
 
 def _exact_low(k, n, alpha):
     """Lower Clopper-Pearson end; the upper one is its mirror image."""
-    some = np.where(k > 0, k, 1)  # the beta law does not exist at k = 0
+    some = np.where(k > 0, k, 1)  # the beta distribution does not exist at k = 0
     return np.where(k > 0, betaincinv(some, n - some + 1, alpha / 2), 0.0)
 
 
-# By the names that estimators take.
+# By the names in the estimators' parameters.
 INTERVALS = {
     "wilson": wilson_interval,
     "clopper-pearson": clopper_pearson_interval,

@@ -1,23 +1,23 @@
-"""F1 and AUC of many groups at once, with variances that are never 0; a test of equal groups."""
+"""F1 and AUC of many groups with positive variances, and a test of equal groups."""
 
 import numpy as np
 from scipy.stats import rankdata
 
 from skbench.stats._arrays import floats
 
-_ROUNDING = 1e-9  # ties of the statistic
-_PSEUDO = 2  # observations by which the variance of few placements is moderated
+_ROUNDING = 1e-9  # relative tolerance of ties of the statistic
+_PSEUDO = 2  # pseudo-observations that moderate the variance of few placements
 
 
 def f1_score(k, n):
-    """F1 of true positives among the rows that are positive in truth or prediction.
+    """F1 from the number of true positives and the number of rows with any positive.
 
     Parameters
     ----------
     k : array-like of shape (n_groups,)
         Number of true positives.
     n : array-like of shape (n_groups,)
-        Number of rows that are positive in truth, in prediction or in both; above 0.
+        Number of rows with a positive label, a positive prediction, or both; above 0.
 
     Returns
     -------
@@ -44,18 +44,18 @@ def f1_variance(k, n):
     Returns
     -------
     ndarray of shape (n_groups,)
-        Variance of F1, above 0 whatever the counts.
+        Variance of F1, above 0 for any counts.
 
     Notes
     -----
     F1 is ``2 J / (1 + J)`` with ``J = k / n``, the Jaccard index. Given `n`, the number of true
     positives is binomial, so the delta method gives ``4 / (1 + J)^4 J (1 - J) / n``; `J` is
     smoothed, ``(k + 1) / (n + 2)``, as in `skbench.stats.binomial.sampling_variance`. True
-    negatives do not enter. Simulated over truths from .5 to .95 and 15 to 120 rows, the variance is
-    on average .8 to 2.1 times the true one, and largest near 1 (test_f1_variance_is_honest).
+    negatives do not enter. In simulations with true values of .5 to .95 and 15 to 120 rows, the
+    mean estimate is .8 to 2.1 times the true variance, and largest near 1
+    (test_f1_variance_is_honest).
 
-    When not to use it: for an interval of a single group. Its ends are those of the Wilson interval
-    of `J`, transformed.
+    **When not to use it.** For an interval of a single group, transform the Wilson interval of `J`.
 
     Examples
     --------
@@ -73,13 +73,13 @@ def equality_p_value(z, n, rng, sigma2=None, n_draws=2000):
     Parameters
     ----------
     z : ndarray of shape (n_groups,)
-        Shares ``k / n``; or other estimates, where `sigma2` is given.
+        Shares ``k / n``, or other estimates if `sigma2` is given.
     n : ndarray of int of shape (n_groups,)
         Number of rows of each group.
     rng : numpy.random.Generator
         Source of randomness.
     sigma2 : ndarray of shape (n_groups,), default=None
-        Sampling variances of estimates that are no shares; these are taken as normal.
+        Sampling variances of estimates that are not shares; these count as normal.
     n_draws : int, default=2000
         Number of simulated sets of groups.
 
@@ -90,10 +90,10 @@ def equality_p_value(z, n, rng, sigma2=None, n_draws=2000):
 
     Notes
     -----
-    The statistic is ``sum n (z - mean)^2`` with the mean over all rows. Shares: rows are dealt to
-    the groups at random, given the total of successes, which is an exact test. Groups have the same
-    F1 where they have the same Jaccard index, a share: ``z = k / n`` as `f1_score` takes them. Of
-    other estimates the test is conservative where their variances are too large
+    The statistic is ``sum n (z - mean)^2`` with the mean over all rows. For shares, rows are
+    assigned to groups at random given the total number of successes, which is an exact test. Groups
+    have the same F1 if they have the same Jaccard index, a share: ``z = k / n`` as in `f1_score`.
+    For other estimates, the test is conservative if their variances are too large
     (test_equal_groups_are_rejected_at_the_level).
 
     Examples
@@ -109,19 +109,19 @@ def equality_p_value(z, n, rng, sigma2=None, n_draws=2000):
         null = rng.normal(z.mean(), np.sqrt(sigma2), (n_draws, len(z)))
     sets = np.vstack([z, null])
     means = np.average(sets, axis=1, weights=n)
-    spread = np.average((sets - means[:, None]) ** 2, axis=1, weights=n)
-    return float(np.mean(spread >= spread[0] * (1 - _ROUNDING)))
+    statistic = np.average((sets - means[:, None]) ** 2, axis=1, weights=n)
+    return float(np.mean(statistic >= statistic[0] * (1 - _ROUNDING)))
 
 
 def grouped_auc(score, positive, code, n_groups):
-    """Area under the ROC curve of each group, with DeLong's variance moderated for few rows.
+    """Area under the ROC curve of each group, with a moderated DeLong variance.
 
     Parameters
     ----------
     score : ndarray of shape (n_rows,)
-        Scores; high ones speak for a positive.
+        Scores; higher means more likely positive.
     positive : ndarray of bool of shape (n_rows,)
-        Which rows are positive in truth.
+        Which rows have a positive label.
     code : ndarray of int of shape (n_rows,)
         Group of each row, 0 to ``n_groups - 1``.
     n_groups : int
@@ -130,23 +130,23 @@ def grouped_auc(score, positive, code, n_groups):
     Returns
     -------
     value, variance, freedom : ndarray of shape (n_groups,)
-        The area, its variance (above 0) and the degrees of freedom of the variance; nan where a
-        group lacks positives or negatives.
+        The area, its variance (above 0) and the degrees of freedom of the variance; nan if a group
+        lacks positives or negatives.
 
     Notes
     -----
     The placement of a positive is the share of negatives with a lower score, ties counting one
     half; the AUC is the mean placement. DeLong, DeLong and Clarke-Pearson (1988, Biometrics 44,
     837-845): the variance is ``s_1^2 / n_1 + s_0^2 / n_0`` with the sample variances of the
-    placements of positives and of negatives. It is 0 where the classes are separated, and not
-    defined for a single row of a class. So each sample variance is averaged with 2 observations'
-    worth of the variance that Hanley and McNeil (1982, Radiology 143, 29-36) give for placements,
-    ``A / (2 - A) - A^2`` and ``2 A^2 / (1 + A) - A^2``, of which the mean is taken, at the smoothed
-    AUC ``A = (m AUC + 1) / (m + 2)``, `m` the size of the smaller class. Degrees of freedom are
-    Satterthwaite's. t intervals with the bounds 0 and 1 cover .945 or more at 15 to 120 rows and
-    AUCs of .5 to .99 (test_auc_intervals_cover).
+    placements of positives and of negatives. It is 0 if the classes are separated, and undefined
+    for a single row of a class. Therefore each sample variance is averaged with 2
+    pseudo-observations of the variance of placements of Hanley and McNeil (1982, Radiology 143,
+    29-36). This is the mean of ``A / (2 - A) - A^2`` and ``2 A^2 / (1 + A) - A^2`` at the smoothed
+    AUC ``A = (m AUC + 1) / (m + 2)``, where `m` is the size of the smaller class. Degrees of
+    freedom are Satterthwaite's. t intervals with the bounds 0 and 1 cover .945 or more at 15 to 120
+    rows and AUCs of .5 to .99 (test_auc_intervals_cover).
 
-    When not to use it: for rows that depend on each other, such as several of one person.
+    **When not to use it.** Rows must be independent, so use at most one row per person.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def grouped_auc(score, positive, code, n_groups):
     >>> value, variance.round(4)
     (array([1.]), array([0.0393]))
     """
-    order = code * len(score) + rankdata(score, method="dense")  # groups one after the other
+    order = code * len(score) + rankdata(score, method="dense")  # sorted by group, then score
     n_1, n_0 = (np.bincount(code[own], minlength=n_groups) for own in (positive, ~positive))
     with np.errstate(invalid="ignore", divide="ignore"):
         auc, squares_1 = _placements(order, code, positive, n_1, n_0)
@@ -171,7 +171,7 @@ def grouped_auc(score, positive, code, n_groups):
 
 
 def _placements(order, code, own, n_own, n_other):
-    """Share of the other class below each row of its own: the mean and the sum of squares."""
+    """Share of the other class below each row of a class: mean and sum of squares."""
     group, earlier = code[own], np.cumsum(n_other) - n_other
     below = rankdata(order)[own] - rankdata(order[own]) - earlier[group]  # ties count one half
     placement = below / n_other[group]

@@ -1,4 +1,4 @@
-"""The mean over all items of a benchmark of which some were seen."""
+"""The mean over all items of a finite benchmark, given some of them."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 
 class FinitePopulationMean(NamedTuple):
-    """Estimates of the means over all items, with intervals; arrays of shape (n_groups,)."""
+    """Estimates of means over all items, with intervals; arrays of shape (n_groups,)."""
 
     value: np.ndarray
     low: np.ndarray
@@ -27,23 +27,23 @@ def finite_population_mean(
     confidence_level=0.95,
     bounds=(-np.inf, np.inf),
 ):
-    """From the performance on items of a kind to the mean over so many of them.
+    """Mean over all items of a finite population, from the expected score of its items.
 
     Parameters
     ----------
     z, n : ndarray of shape (n_groups,)
-        Mean score of the items seen, and their number.
+        Mean score and number of the observed items.
     size : ndarray of shape (n_groups,)
-        Number of all items, seen or not; at least `n`.
+        Number of all items; at least `n`.
     value, low, high, standard_error : ndarray of shape (n_groups,)
         Estimate of the expected score of an item of the group, ends of its interval and standard
         error, in score units.
     item_variance : ndarray of shape (n_groups,)
-        Variance of the scores of single items of a group, score units squared.
+        Variance of the scores of single items of a group, in squared score units.
     confidence_level : float, default=0.95
-        Level of the interval.
+        Confidence level of the interval.
     bounds : tuple of float, default=(-inf, inf)
-        Least and largest score of an item. Intervals end where all items not seen have it.
+        Smallest and largest score of an item. They limit the mean over the unobserved items.
 
     Returns
     -------
@@ -51,12 +51,15 @@ def finite_population_mean(
 
     Notes
     -----
-    With ``f = n / size`` the mean over all items is ``f z + (1 - f) r``, where the mean `r` of the
-    unseen items has mean `value` and variance ``item_variance / (size - n)`` around the expected
-    score. The estimate is ``f z + (1 - f) value`` with error variance
-    ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))`` [1]_, [2]_; for the direct
-    estimate the classical ``item_variance / n (1 - f)`` [3]_. Where all items were seen the mean is
-    known.
+    With ``f = n / size``, the mean over all items is ``f z + (1 - f) r``. The mean `r` of the
+    unobserved items has the variance ``item_variance / (size - n)`` around the expected score. The
+    estimate is ``f z + (1 - f) value`` with error variance
+    ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))`` [1]_, [2]_. For the direct
+    estimate this is the classical ``item_variance / n (1 - f)`` [3]_. If all items were observed,
+    the mean is known.
+
+    **When not to use it.** If the benchmark is a sample of a larger set of questions and you care
+    about that set, use the estimate itself.
 
     References
     ----------
@@ -81,10 +84,10 @@ def finite_population_mean(
     reach = norm.ppf((1 + confidence_level) / 2) * np.sqrt(noise)
 
     def of_unseen(side, more):
-        # Nothing unseen, nothing unknown, even where a side is.
+        # Without unobserved items the error is 0, even if a side is nan.
         return np.where(unseen > 0, unseen * np.hypot(side, more), 0.0)
 
-    # 1 where nothing is unseen, as 0 times an infinite bound is not a number.
+    # 1 if all items were observed, because 0 times an infinite bound is nan.
     part = np.where(unseen > 0, unseen, 1.0)
     least, largest = (np.where(unseen > 0, n / size * z + part * end, z) for end in bounds)
     return FinitePopulationMean(

@@ -1,23 +1,23 @@
-"""Means over groups of very different sizes that count equally."""
+"""Variance of unweighted means over groups of very different sizes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-_BORROWED = 4.0  # degrees of freedom that the pooled variance is worth
+_BORROWED = 4.0  # degrees of freedom of the pooled variance
 
 
 class MeanOfGroups(NamedTuple):
-    """Sampling variances of means over groups; arrays of the shape of one group's entry.
+    """Sampling variances of means over groups; arrays with the shape of one group's entry.
 
     Attributes
     ----------
     variance : ndarray
-        Of the mean over the groups.
+        Variance of the mean over the groups.
     left : ndarray
-        Share of that variance that is left where some of the items are all there are.
+        Share of that variance that remains in finite populations.
     n : ndarray
-        Number of items that as precise a mean of equal groups would have.
+        Number of items of an equally precise mean of groups of equal size.
     """
 
     variance: np.ndarray
@@ -38,8 +38,8 @@ def freedom_of_mean(variance, n):
     Returns
     -------
     ndarray
-        Satterthwaite's, with ``n - 1`` and 4 more for each group: large where groups are alike,
-        small where one small group makes up most of the variance.
+        Satterthwaite's, with ``n - 1 + 4`` for each group. They are small if one small group has
+        most of the variance.
 
     Examples
     --------
@@ -51,28 +51,29 @@ def freedom_of_mean(variance, n):
 
 
 def mean_of_groups(groups):
-    """Variance of a mean over groups, from variances that some of them cannot know.
+    """Variance of a mean over groups, some of which have unknown variances.
 
     Parameters
     ----------
     groups : iterable of tuples of four arrays
-        Of each group: the sampling variance of its mean, score units squared, nan where unknown;
-        the number of items behind it; its degrees of freedom, nan or 0 where unknown; the share
-        of the variance that is left in a finite population, ``1 - n / N``.
+        For each group: the sampling variance of its mean in squared score units (nan if unknown);
+        its number of items; its degrees of freedom (nan or 0 if unknown); the share of the
+        variance that remains in a finite population, ``1 - n / N``.
 
     Returns
     -------
     MeanOfGroups
-        nan where no group knows its variance.
+        nan if no group has a known variance.
 
     Notes
     -----
-    Each group's variance of a single item is drawn to the one pooled over groups, with weights
-    ``df`` and 4: groups of two or three items that agree by chance do not count as certain. The
-    pooled variance weighs groups by their degrees of freedom. With a normal quantile, family errors
-    of equal models are .03 to .06 where groups have 3 to 2,000 items.
+    Each group's variance of a single item is shrunk toward the variance pooled over groups, with
+    weights ``df`` and 4. Groups of two or three items that agree by chance therefore do not count
+    as certain. The pooled variance weights groups by their degrees of freedom. With a normal
+    quantile, family-wise errors of equal models are .03 to .06 for groups of 3 to 2,000 items.
 
-    When not to use it: where groups are a sample of more groups.
+    **When not to use it.** It ignores the variance between groups, which matters if the groups are
+    a sample of more groups.
 
     Examples
     --------

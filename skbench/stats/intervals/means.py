@@ -1,4 +1,4 @@
-"""Means of scores: confidence intervals and sampling variances."""
+"""Confidence intervals and sampling variances of means of scores."""
 
 import numpy as np
 from scipy.special import ndtri, rel_entr
@@ -28,13 +28,15 @@ def t_interval(mean, standard_error, df, confidence_level=0.95):
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval; nan where ``df < 1``.
+        Ends of the interval; nan if ``df < 1``.
 
     Notes
     -----
     ``mean -+ t standard_error`` with `t` the ``(1 + confidence_level) / 2`` quantile; exact for
-    normal scores. Scores mostly at one end of their range may show no spread, and width 0; see
-    `bounded_interval`.
+    normal scores.
+
+    **When not to use it.** Scores mostly at one end of their range may all be equal, which gives
+    width 0; use `bounded_interval`.
 
     Examples
     --------
@@ -50,7 +52,7 @@ def t_interval(mean, standard_error, df, confidence_level=0.95):
 
 
 def normal_interval(mean, standard_error, confidence_level=0.95):
-    """Normal interval of a mean whose standard error is as good as known.
+    """Normal interval of a mean with a known standard error.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def normal_interval(mean, standard_error, confidence_level=0.95):
 def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     """Interval of a mean of bounded scores that is valid at every sample size.
 
-    Needs the mean and the number of scores only, whatever the scores look like within their bounds.
+    It needs only the mean and the number of scores, for any distribution within the bounds.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     n : array-like of shape (n_groups,)
         Number of scores. Broadcasts against `mean`.
     confidence_level : float, default=0.95
-        Least coverage, of each group.
+        Minimum coverage in each group.
     low, high : float, default=0.0 and 1.0
         Bounds of the scores.
 
@@ -101,8 +103,10 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     -----
     With the scores scaled to [0, 1], the means `m` at which ``n kl(mean, m) <= log(2 / alpha)``,
     where ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of Hoeffding
-    (1963, JASA 58, 13-30). For binary scores `skbench.stats.binomial.clopper_pearson_interval` is
-    as safe and shorter.
+    (1963, JASA 58, 13-30).
+
+    **When not to use it.** For binary scores, `skbench.stats.binomial.clopper_pearson_interval` has
+    the same guarantee and is shorter.
 
     Examples
     --------
@@ -112,7 +116,7 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     """
     alpha = 1 - confidence_level
     scaled = (np.asarray(mean, dtype=float) - low) / (high - low)
-    # Rounding may put a mean of ones just above 1.
+    # Because of rounding, a mean of ones may lie just above 1.
     z, n = np.broadcast_arrays(np.clip(scaled, 0, 1), n)
     farthest = np.log(2 / alpha) / n
     ends = _divergence_low(z, farthest), 1 - _divergence_low(1 - z, farthest)
@@ -122,25 +126,23 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
 def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, high=1.0, rng=None):
     """Betting interval of the mean of bounded scores, valid at every sample size.
 
-    A gambler bets score by score against each candidate mean; one that made the gambler rich is
-    rejected. Adapts to the spread of the scores.
+    A gambler bets on each score against each candidate mean. A candidate is rejected if the bets
+    win enough. The interval adapts to the variance of the scores.
 
     Parameters
     ----------
     scores : array-like of shape (n_items,)
-        Independent scores within the bounds, in an order that does not depend on their values
-        (never sorted by score).
+        Independent scores within the bounds, in an order that does not depend on their values.
     codes : array-like of int of shape (n_items,)
         Group of each score, 0 to ``n_groups - 1``.
     n_groups : int
         Number of groups. A group without scores gets the bounds.
     confidence_level : float, default=0.95
-        Least coverage, of each group.
+        Minimum coverage in each group.
     low, high : float, default=0.0 and 1.0
         Bounds of the scores.
     rng : numpy.random.Generator, default=None
-        Shuffles the scores of each group first, which makes any given order safe; None keeps the
-        order.
+        Shuffles the scores of each group, so that any input order is valid. None keeps the order.
 
     Returns
     -------
@@ -151,13 +153,13 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
     -----
     The hedged capital interval of Theorem 3 of [1]_ for a fixed number of scores, with theta = 1/2
     and intersected over time. With scores `x_t` scaled to [0, 1], the mean `m` is rejected once
-    ``prod(1 + a_t (x_t - m))`` or ``prod(1 - b_t (x_t - m))`` reaches ``2 / alpha``, where
-    ``a_t = min(l_t, c / m)``, ``b_t = min(l_t, c / (1 - m))``,
-    ``l_t = sqrt(2 log(2 / alpha) / (n v_t))``; `v_t` is the variance of the scores before `t` and
-    of an imaginary one at 1/2 of variance 1/4. Each end is one root. The paper suggests c = 1/2 or
-    3/4; c = 0.9 makes intervals near an end a tenth to a third shorter at n = 10 to 30
-    (test_betting_is_shorter_on_skewed_scores). With fewer than about five scores `bounded_interval`
-    is shorter.
+    ``prod(1 + a_t (x_t - m))`` or ``prod(1 - b_t (x_t - m))`` reaches ``2 / alpha``, where ``a_t =
+    min(l_t, c / m)``, ``b_t = min(l_t, c / (1 - m))``, ``l_t = sqrt(2 log(2 / alpha) / (n v_t))``.
+    `v_t` is the variance of the scores before `t` and of a pseudo-score at 1/2 with variance 1/4.
+    Each end is one root. The paper suggests c = 1/2 or 3/4; c = 0.9 makes intervals near an end a
+    tenth to a third shorter at n = 10 to 30 (test_betting_is_shorter_on_skewed_scores).
+
+    **When not to use it.** With fewer than about five scores, `bounded_interval` is shorter.
 
     References
     ----------
@@ -188,7 +190,7 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
 
 
 def _mean_variance(total, total_squares, n):
-    """Sampling variance of group means, from sums."""
+    """Sampling variances of group means, from sums."""
     total, total_squares, n = floats(total, total_squares, n)
     squares = _squares_around_mean(total, total_squares, n)
     variance = np.full(n.shape, np.nan)
@@ -197,7 +199,7 @@ def _mean_variance(total, total_squares, n):
 
 
 def pooled_mean_variance(total, total_squares, n):
-    """Sampling variance of group means, borrowed where a group cannot tell.
+    """Sampling variances of group means, pooled for groups without a variance of their own.
 
     Parameters
     ----------
@@ -211,9 +213,9 @@ def pooled_mean_variance(total, total_squares, n):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``s^2 / n``; for a group with fewer than two or with equal scores the pooled variance, the
-        sum of squares around group means over ``sum(n - 1)``, divided by `n`; nan where nothing can
-        be pooled.
+        ``s^2 / n``. A group with fewer than two scores, or with equal scores, gets the pooled
+        variance divided by `n`: the sum of squares around group means over ``sum(n - 1)``. nan if
+        no group has a variance.
 
     Examples
     --------
@@ -234,11 +236,11 @@ def _divergence_low(z, farthest):
     def too_far(m):
         return rel_entr(z, m) + rel_entr(1 - z, 1 - m) > farthest
 
-    return _bisect(too_far, z)  # kl falls in m from 0 up to z
+    return _bisect(too_far, z)  # kl decreases in m from 0 to z
 
 
 def _bisect(rejected, top):
-    """Largest value below which everything in [0, top] is rejected, rounded down."""
+    """Largest value in [0, top] below which all values are rejected, rounded down."""
     bottom = np.zeros_like(top)
     for _ in range(_HALVINGS):
         middle = (bottom + top) / 2
@@ -249,7 +251,7 @@ def _bisect(rejected, top):
 
 
 def _shuffled(codes, rng):
-    """Order that sorts by group and is random within groups, whatever other groups there are."""
+    """Order sorted by group and random within groups, independent of other groups."""
     place = np.empty(codes.size, dtype=int)
     order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
     place[order] = np.arange(codes.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -257,7 +259,7 @@ def _shuffled(codes, rng):
 
 
 def _batches_of_like_size(sizes):
-    """Groups with scores, small ones first, cut into tables of bounded area."""
+    """Groups with scores, in batches of similar size and limited area."""
     by_size = np.argsort(sizes, kind="stable")
     by_size = by_size[sizes[by_size] > 0]
     start = 0
@@ -270,7 +272,7 @@ def _batches_of_like_size(sizes):
 
 
 def _table(x, starts, sizes):
-    """Scores as one row per group, and which cells hold a score."""
+    """Scores as one row per group, and a mask of the cells with a score."""
     column = np.arange(sizes.max())
     there = column < sizes[:, None]
     position = np.where(there, starts[:, None] + column, 0)
@@ -278,7 +280,7 @@ def _table(x, starts, sizes):
 
 
 def _plug_in_bets(x, sizes, log_goal):
-    """Bets before truncation: each uses only the scores before it."""
+    """Bets before truncation; each uses only earlier scores."""
     seen = np.arange(1, x.shape[1] + 1)
     mean = (0.5 + np.cumsum(x, axis=1)) / (seen + 1)
     variance = (0.25 + np.cumsum((x - mean) ** 2, axis=1)) / (seen + 1)
@@ -287,7 +289,7 @@ def _plug_in_bets(x, sizes, log_goal):
 
 
 def _capital_low(x, bets, there, log_goal):
-    """Smallest mean of each row that betting on higher scores does not reject."""
+    """Smallest mean of each row that bets on higher scores do not reject."""
 
     def rejected(m):
         m = m[:, None]

@@ -1,4 +1,4 @@
-"""Mixtures of slightly skewed laws: moments of the score, and quantiles."""
+"""Mixtures of slightly skewed distributions: moments of the score, and quantiles."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ from scipy.special import expit, ndtr, ndtri
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_MOST_SKEWED = 1.0  # for which Cornish-Fisher quantiles still ascend
-_HALVINGS = 50  # of an interval of some 20 standard deviations
+_MAX_SKEWNESS = 1.0  # with more, Cornish-Fisher quantiles are not increasing
+_HALVINGS = 50  # of an interval of about 20 standard deviations
 
 
 class Mixture(NamedTuple):
-    """Laws of the groups on the scale of the model; arrays of shape (n_parts, n_groups).
+    """Distributions of the groups on the scale of the model.
 
-    `share` holds the probabilities of the parts.
+    The arrays have the shape (n_parts, n_groups); `share` holds the probabilities of the parts.
     """
 
     share: np.ndarray
@@ -32,7 +32,7 @@ class Mixture(NamedTuple):
         return np.maximum(square - self.center() ** 2, 0)
 
     def accuracy(self):
-        """Means and variances of the accuracies whose log odds these are, (n_groups,) each."""
+        """Means and variances of the accuracies with these log odds, (n_groups,) each."""
         x = _NODES + self._bend[..., None] * (_NODES**2 - 1)
         p = expit(self.mean[..., None] + np.sqrt(self.variance)[..., None] * x)
         first = np.sum(self.share * (p @ _WEIGHTS), axis=0)
@@ -40,12 +40,12 @@ class Mixture(NamedTuple):
 
     @property
     def _bend(self):
-        return np.clip(self.skewness, -_MOST_SKEWED, _MOST_SKEWED) / 6
+        return np.clip(self.skewness, -_MAX_SKEWNESS, _MAX_SKEWNESS) / 6
 
     def quantile(self, probability):
         """Quantiles of the mixtures, of shape (n_groups,), by bisection."""
         z, scale = abs(ndtri(probability)), np.sqrt(self.variance)
-        reach = (z + _MOST_SKEWED * (1 + z**2) / 6) * scale
+        reach = (z + _MAX_SKEWNESS * (1 + z**2) / 6) * scale
         low, high = np.min(self.mean - reach, axis=0), np.max(self.mean + reach, axis=0)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -54,13 +54,13 @@ class Mixture(NamedTuple):
         return (low + high) / 2
 
     def _distribution(self, x, scale):
-        """Distribution functions of the parts: the inverse of Cornish-Fisher's quantiles."""
+        """Distribution functions of the parts, inverse to the Cornish-Fisher quantiles."""
         away = np.divide(x - self.mean, scale, out=np.sign(x - self.mean) * 40.0, where=scale > 0)
         y = away + self._bend
         return ndtr(2 * y / (1 + np.sqrt(np.maximum(0, 1 + 4 * self._bend * y))))
 
     def from_normal(self, x, part):
-        """Draws of the mixtures from standard normal ones, (n_draws, n_groups), and their parts."""
+        """Draws of the mixtures from standard normal draws (n_draws, n_groups) and their parts."""
         place = part * self.mean.shape[1] + np.arange(self.mean.shape[1])
         bent = x**2
         bent -= 1

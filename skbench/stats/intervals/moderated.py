@@ -1,4 +1,4 @@
-"""Variances from few scores, shrunk toward what the groups have in common."""
+"""Variances from few scores, shrunk toward the variance pooled over groups."""
 
 from typing import NamedTuple
 
@@ -6,20 +6,20 @@ import numpy as np
 
 from skbench.stats._arrays import floats
 
-_NOTHING = 1e-9  # of a variance: below is rounding, in a group whose scores are all alike
-_LEAST_SCORES = 4  # the fourth cumulant has no unbiased estimate from fewer
+_NEGLIGIBLE = 1e-9  # relative variance that is due to rounding in a group of equal scores
+_LEAST_SCORES = 4  # with fewer, the fourth cumulant has no unbiased estimate
 
 
 class VarianceNoise(NamedTuple):
-    """How far sampling variances from few scores may be believed.
+    """Reliability of sampling variances from few scores.
 
     Attributes
     ----------
     borrowed_freedom : float
-        As `borrowed_freedom` gives it.
+        See `borrowed_freedom`.
     pooled_share : float
-        The variance pooled over groups, where scores that are all alike count as 0, over the one
-        pooled from the sampling variances, where such groups have borrowed theirs.
+        Ratio of two pooled variances: with equal scores counted as variance 0, over that of the
+        sampling variances, in which such groups have the pooled variance.
     """
 
     borrowed_freedom: float
@@ -27,24 +27,24 @@ class VarianceNoise(NamedTuple):
 
 
 def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoothed"):
-    """How far sampling variances may be believed.
+    """Reliability of sampling variances from few scores.
 
     Parameters
     ----------
     n, squares, fourth_powers
         As in `borrowed_freedom`.
     sigma2 : array-like of shape (n_groups,)
-        Sampling variances of group means, as `skbench.stats.means.pooled_mean_variance` gives them.
+        Sampling variances of group means, from `skbench.stats.means.pooled_mean_variance`.
     n_independent : array-like of shape (n_groups,), default=None
-        Independent observations behind `sigma2`, where that is not `n`.
+        Number of independent observations behind `sigma2`; None is `n`.
     variance : str, default="smoothed"
-        "plug-in" believes every group, "pooled" none; all others `borrowed_freedom`.
+        "plug-in" uses each group's own variance, "pooled" the pooled one. Other values combine
+        both by `borrowed_freedom`.
 
     Returns
     -------
     VarianceNoise or None
-        None where every variance is believed, or none is known, or no group shows any spread of its
-        own.
+        None for "plug-in", for unknown variances, or if no group has a positive variance.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, varian
         return None
     independent = n if n_independent is None else n_independent
     n, squares, sigma2, independent = floats(n, squares, sigma2, independent)
-    own = np.where(squares > _NOTHING * n**2 * sigma2, sigma2, 0.0)
+    own = np.where(squares > _NEGLIGIBLE * n**2 * sigma2, sigma2, 0.0)
     if not own.any():
         return None
     share = pooled_variance(own, independent) / pooled_variance(sigma2, independent)
@@ -64,7 +64,7 @@ def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, varian
 
 
 def borrowed_freedom(n, squares, fourth_powers):
-    """Degrees of freedom that the pooled variance deserves beside a group's own.
+    """Degrees of freedom of the pooled variance, relative to a group's own variance.
 
     Parameters
     ----------
@@ -77,17 +77,19 @@ def borrowed_freedom(n, squares, fourth_powers):
     Returns
     -------
     float
-        0 or more; inf where groups show no more different spreads than chance gives, or no group
-        has four scores.
+        0 or more; inf if sample variances differ no more than by chance, or no group has four
+        scores.
 
     Notes
     -----
-    With ``d = n - 1`` a group's own variance gets the weight ``d / (d + borrowed)`` that makes the
-    squared error of `moderated_variance` smallest: `borrowed` is the sampling variance of a sample
-    variance, times `d`, over the variance of the true variances among groups. The first has the
-    unbiased estimate ``(2 n k2^2 + (n - 1) k4) / (n (n + 1))`` with the group's k-statistics [1]_,
-    the second is estimated by moments as in [2]_. For normal scores this is the prior degrees of
-    freedom of [3]_. Not for binary scores, whose variance follows from their mean.
+    With ``d = n - 1``, a group's own variance gets the weight ``d / (d + borrowed)``, which
+    minimizes the squared error of `moderated_variance`. `borrowed` is the sampling variance of a
+    sample variance, times `d`, over the variance of the true variances among groups. The former has
+    the unbiased estimate ``(2 n k2^2 + (n - 1) k4) / (n (n + 1))`` with the group's k-statistics
+    [1]_; the latter is estimated by moments as in [2]_. For normal scores, this is the prior
+    degrees of freedom of [3]_.
+
+    **When not to use it.** The variance of binary scores follows from their mean.
 
     References
     ----------
@@ -111,8 +113,8 @@ def borrowed_freedom(n, squares, fourth_powers):
     4.4
     """
     n, squares, fourth_powers = floats(n, squares, fourth_powers)
-    told = n >= _LEAST_SCORES
-    n, squares, fourth_powers = n[told], squares[told], fourth_powers[told]
+    enough = n >= _LEAST_SCORES
+    n, squares, fourth_powers = n[enough], squares[enough], fourth_powers[enough]
     if not squares.any():
         return np.inf
     d = n - 1
@@ -141,7 +143,7 @@ def pooled_variance(sigma2, n):
     Returns
     -------
     float
-        The mean of ``n sigma2`` with weights ``n - 1``; equal ones where every `n` is 1.
+        The mean of ``n sigma2`` with weights ``n - 1``, or equal weights if every `n` is 1.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def pooled_variance(sigma2, n):
 
 
 def moderated_variance(sigma2, n, pooled, borrowed, freedom=None):
-    """Sampling variances drawn to what the pooled variance of single scores makes them.
+    """Sampling variances, shrunk toward the pooled variance of single scores.
 
     Parameters
     ----------

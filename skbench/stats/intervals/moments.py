@@ -1,4 +1,4 @@
-"""Sizes, means and products of columns in groups of rows, and sums of variances."""
+"""Sizes, means and centered products of columns by group, and sums of variances."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from skbench.stats._arrays import floats
 
-ROUNDING = 1e-12  # of the largest score: what differs by less is equal but for rounding
+ROUNDING = 1e-12  # relative difference that is due to rounding
 _EPS = np.finfo(float).eps
 
 
 class Moments(NamedTuple):
-    """Sizes, means and centered products of some columns, group by group.
+    """Sizes, means and centered products of columns by group.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ def group_moments(columns, codes, n_groups, weights=None):
     n_groups : int
         Number of groups.
     weights : ndarray of shape (n_rows,), default=None
-        Weights of the rows; the products then sum to what equal weights would give.
+        Weights of the rows, rescaled within each group to sum to its number of rows.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def group_moments(columns, codes, n_groups, weights=None):
 
     Notes
     -----
-    Deviations from the group's mean are multiplied, so that a large mean costs no digits.
+    Deviations from the group's mean are multiplied, so a large mean loses no digits.
 
     Examples
     --------
@@ -70,20 +70,20 @@ def group_moments(columns, codes, n_groups, weights=None):
         left = centered[i] if share is None else share * centered[i]
         for j in range(i, k):
             products[:, i, j] = products[:, j, i] = total(left * centered[j])
-    # What a sum of n equal numbers may be off by is no deviation.
+    # Treat the rounding error of a sum of n equal numbers as 0.
     rounding = n[:, None] * (n[:, None] * _EPS * mean) ** 2
     return Moments(n, mean, _without_rounding(products, rounding))
 
 
 def complement_moments(columns, excluded, codes, n_groups):
-    """`group_moments` of all rows but some few, without a copy of the many.
+    """`group_moments` of all rows except a few, without a copy of the table.
 
     Parameters
     ----------
     columns : ndarray of shape (n_rows, n_columns)
         Numbers.
     excluded : ndarray of int of shape (n_excluded,)
-        Positions of the rows to leave out: the labeled ones.
+        Positions of the excluded rows.
     codes, n_groups
         As in `group_moments`.
 
@@ -93,7 +93,7 @@ def complement_moments(columns, excluded, codes, n_groups):
 
     Notes
     -----
-    Deviations from the mean of all rows of the group, corrected for the distance of the two means.
+    Deviations from the mean of all rows of the group, corrected for the difference of the means.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def complement_moments(columns, excluded, codes, n_groups):
 
 
 def divided(above, below):
-    """Quotient of arrays, nan where nothing positive is divided by.
+    """Quotient of arrays; nan if the denominator is not positive.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def divided(above, below):
 
     Notes
     -----
-    A mean of nothing is unknown, and no warning is due.
+    It raises no warning, because the mean of an empty group is unknown.
 
     Examples
     --------
@@ -158,19 +158,19 @@ def satterthwaite_df(variances, df):
     Parameters
     ----------
     variances : array-like of shape (..., n_parts)
-        The parts; one of 0 adds nothing.
+        Variances of the parts.
     df : array-like of shape (..., n_parts)
         Degrees of freedom of each part, positive.
 
     Returns
     -------
     ndarray of shape (...)
-        nan where all parts are 0, or one is unknown.
+        Degrees of freedom; nan if all parts are 0 or one is unknown.
 
     Notes
     -----
-    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the variance of the
-    sum (Satterthwaite 1946, Biometrics Bulletin 2, 110-114). With two parts these are Welch's
+    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared distribution with the mean and variance of
+    the sum (Satterthwaite 1946, Biometrics Bulletin 2, 110-114). With two parts, these are Welch's
     degrees of freedom.
 
     Examples
@@ -201,6 +201,6 @@ def _sum_by(codes, n_groups):
 
 
 def _without_rounding(products, rounding):
-    """Products, 0 in columns whose squares are no more than rounding."""
+    """Products, 0 in columns whose squares are within rounding error."""
     varies = np.einsum("gii->gi", products) > rounding
     return np.where(varies[:, :, None] & varies[:, None, :], products, 0.0)

@@ -1,4 +1,4 @@
-"""Intervals and p-values from draws of a posterior, for one quantity or several at once."""
+"""Intervals and p-values from posterior draws, for one or several quantities."""
 
 import numpy as np
 from scipy.stats import norm
@@ -7,31 +7,31 @@ from skbench.stats.intervals.moments import ROUNDING
 
 
 def posterior_interval(values, confidence_level=0.95, n_comparisons=1):
-    """Equal-tailed intervals of draws.
+    """Equal-tailed intervals of posterior draws.
 
     Parameters
     ----------
     values : ndarray of shape (n_draws, n_quantities)
         Draws of a posterior.
     confidence_level : float, default=0.95
-        Of each interval; of all together if `n_comparisons` is more than 1.
+        Level of each interval, or of all intervals jointly if `n_comparisons` is more than 1.
     n_comparisons : int, default=1
-        Number of intervals that are to hold at once, by Bonferroni.
+        Number of simultaneous intervals (Bonferroni).
 
     Returns
     -------
     low, high : ndarray of shape (n_quantities,)
-        Values that were drawn, where one interval is asked for.
+        Ends of the intervals. With one comparison, they are drawn values.
 
     Notes
     -----
-    Quantiles at the level asked. Values that repeat have those of the mid-distribution, which takes
-    half of the draws at a value for below it: totals of items are whole numbers, and quantiles that
-    are passed for sure would be wider by about one item. For several intervals at once the ends
-    move outwards by ``z' - z`` standard deviations, with normal quantiles of either level, as draws
-    do not reach so far.
+    The ends are quantiles of the mid-distribution, which counts half of the draws at a value as
+    below it. This matters for whole numbers, such as totals of items, for which usual quantiles are
+    wider by about one item. For several simultaneous intervals, the ends move outward by ``z' - z``
+    standard deviations, with the normal quantiles of both levels, because draws do not reach so
+    far.
 
-    When not to use it: for draws of a bootstrap, whose quantiles are no posterior.
+    **When not to use it.** Bootstrap replicates are not posterior draws.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def posterior_interval(values, confidence_level=0.95, n_comparisons=1):
 
 
 def _mid_quantile(values, share):
-    """The least value with at least this share of draws below it, half of those at it counted."""
+    """The smallest value with at least this share of draws below it; those at it count half."""
     found = np.quantile(values, share, axis=0, method="lower")
     below = (values < found).sum(axis=0) + (values == found).sum(axis=0) / 2
     following = np.where(values > found, values, np.inf).min(axis=0)
@@ -57,7 +57,7 @@ def _mid_quantile(values, share):
 
 
 def equality_p_value(values):
-    """Posterior p-value of several quantities being equal.
+    """Posterior p-value of the hypothesis that several quantities are equal.
 
     Parameters
     ----------
@@ -67,16 +67,17 @@ def equality_p_value(values):
     Returns
     -------
     float
-        Share of draws whose deviations from their mean over quantities are at least as far from
-        the posterior means of these deviations as 0 is.
+        Consider the deviations of the quantities from their mean. The p-value is the share of draws
+        whose deviations are at least as far from their posterior means as 0 is.
 
     Notes
     -----
-    The distance is the sum of squares of deviations over their posterior standard deviations. Means
-    that are shrunk toward each other make it conservative where all quantities are equal. A
-    deviation that is known, but for rounding, and is not 0 makes it 0.
+    The distance is the sum of squared deviations in units of their posterior standard deviations.
+    If quantities are shrunk toward each other, the p-value is conservative. It is 0 if a deviation
+    is known (up to rounding) and not 0.
 
-    When not to use it: for two quantities; `posterior_p_value` of their difference is sharper.
+    **When not to use it.** For two quantities, `posterior_p_value` of their difference has more
+    power.
 
     Examples
     --------
@@ -87,18 +88,18 @@ def equality_p_value(values):
     True
     """
     deviation = values - values.mean(axis=1, keepdims=True)
-    center, spread = deviation.mean(axis=0), deviation.std(axis=0)
+    center, scale = deviation.mean(axis=0), deviation.std(axis=0)
     rounding = ROUNDING * np.abs(values).max()
-    known = spread <= rounding
+    known = scale <= rounding
     if np.any(np.abs(center[known]) > rounding):
         return 0.0
-    deviation, center, spread = deviation[:, ~known], center[~known], spread[~known]
-    distance = np.sum(((deviation - center) / spread) ** 2, axis=1)
-    return float(np.mean(distance >= np.sum((center / spread) ** 2)))
+    deviation, center, scale = deviation[:, ~known], center[~known], scale[~known]
+    distance = np.sum(((deviation - center) / scale) ** 2, axis=1)
+    return float(np.mean(distance >= np.sum((center / scale) ** 2)))
 
 
 def posterior_p_value(values):
-    """Two-sided p-values of draws against 0 that agree with `posterior_interval`.
+    """Two-sided posterior p-values against 0, consistent with `posterior_interval`.
 
     Parameters
     ----------
@@ -108,13 +109,12 @@ def posterior_p_value(values):
     Returns
     -------
     ndarray of shape (n_quantities,)
-        The `alpha` at which an interval of level ``1 - alpha`` has its end at 0; 1 where most
-        draws are 0.
+        The `alpha` at which an interval of level ``1 - alpha`` ends at 0; 1 if most draws are 0.
 
     Notes
     -----
-    Twice the share of draws beyond 0, half of those at it counted. Where no draw is, the tail is
-    normal from the extreme draw outwards.
+    Twice the share of draws beyond 0, counting half of those at 0. If no draw lies beyond 0, the
+    tail is normal from the extreme draw outward.
 
     Examples
     --------

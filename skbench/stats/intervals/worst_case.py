@@ -1,4 +1,4 @@
-"""Intervals of means of bounded scores: each end allows for one worst score that was not seen."""
+"""Intervals of means of bounded scores that allow for one unobserved worst score."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from scipy.stats import t as student_t
 
 
 class EndVariances(NamedTuple):
-    """Variances of a mean for the low and the high end of its interval."""
+    """Variances of a mean for the low and high ends of its interval."""
 
     low: np.ndarray
     high: np.ndarray
@@ -21,19 +21,18 @@ def end_variances(mean, variance, n, low=0.0, high=1.0):
     mean : array-like of shape (n_groups,)
         Mean of the scores.
     variance : array-like of shape (n_groups,)
-        Sampling variance of the mean, squared units of the score; of independent scores the sample
-        variance divided by `n`, of clustered ones a cluster-robust variance.
+        Sampling variance of the mean, in squared score units: the sample variance over `n` for
+        independent scores, a cluster-robust variance for clustered scores.
     n : array-like of shape (n_groups,)
-        Number of independent scores. Of clustered ones that of clusters, or the degrees of freedom
-        of `variance` plus 1: the worst case is then a cluster that fails as a whole.
+        Number of independent scores. For clustered scores, the number of clusters, or the degrees
+        of freedom of `variance` plus 1; the worst case is then a cluster that fails entirely.
     low, high : float or array-like of shape (n_groups,), default=0, 1
-        Least and largest score there can be. An infinite bound leaves the variance as it is.
+        Smallest and largest possible score. An infinite bound does not change the variance.
 
     Returns
     -------
     EndVariances
-        Each of shape (n_groups,); nan where the variance is, or where there are fewer than two
-        scores.
+        Each of shape (n_groups,); nan if the variance is nan or there are fewer than two scores.
 
     Notes
     -----
@@ -41,13 +40,13 @@ def end_variances(mean, variance, n, low=0.0, high=1.0):
     ``n + 1``, is the variance of a score, and that divided by ``n - 1`` the variance of the mean:
     ``n / (n + 1) variance + n / ((n + 1)^2 (n - 1)) (b - mean)^2``.
 
-    When not to use it: for right and wrong answers, which have binomial intervals
-    (`skbench.stats.binomial`); to weight or shrink groups, since the scores of other groups tell
-    how rare failures are.
+    **When not to use it.** Correct and incorrect answers have binomial intervals
+    (`skbench.stats.binomial`). To weight or shrink groups, use the scores of other groups, which
+    show how rare failures are.
 
     Examples
     --------
-    Thirty scores of .9 cannot tell how many others are 0:
+    Thirty scores of .9 do not exclude rare scores of 0:
 
     >>> [end.round(5).tolist() for end in end_variances(0.9, 0.0, 30)]
     [0.00087, 1e-05]
@@ -65,7 +64,7 @@ def end_variances(mean, variance, n, low=0.0, high=1.0):
 
 
 def worst_case_interval(mean, variance, n, df, confidence_level=0.95, low=0.0, high=1.0):
-    """Intervals of means of bounded scores that allow for a rare score not seen.
+    """Intervals of means of bounded scores that allow for an unobserved rare score.
 
     Parameters
     ----------
@@ -75,25 +74,25 @@ def worst_case_interval(mean, variance, n, df, confidence_level=0.95, low=0.0, h
         Degrees of freedom of the variance; ``n - 1`` for independent scores.
     confidence_level : float, default=0.95
     low, high : float or array-like of shape (n_groups,), default=0, 1
-        Least and largest score there can be.
+        Smallest and largest possible score.
 
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        ``mean - t sqrt(v_low)`` and ``mean + t sqrt(v_high)``, cut to the bounds. nan where the
-        variance is.
+        ``mean - t sqrt(v_low)`` and ``mean + t sqrt(v_high)``, clipped to the bounds; nan if the
+        variance is nan.
 
     Notes
     -----
-    Each end has the variance of the sample plus one score at the bound on its side, around the
-    mean as it is. Where scores vary the cost is small (.41 to .45 of width for 20 differences of
-    right and wrong answers, 10% each way); where few are seen and all are alike, a t interval
-    forgets what it cannot have seen. In clusters of five scores near .97, of 10 to 40 of which 2 to
-    10% fail as a whole, t covers .19 to .92, with one score more .43 to 1, with one cluster more
-    .92 to 1 (test_direct_intervals_cover_where_whole_passages_fail); in clusters that vary that
-    costs 12 to 45% of width.
+    Each end uses the variance of the sample plus one score at the bound on its side, around the
+    unchanged mean. If scores vary, the cost is small: the width grows from .41 to .45 for 20
+    differences of binary scores, 10% in each direction. If few scores are all alike, a t interval
+    ignores unobserved failures. For example, take 10 to 40 clusters of five scores near .97, of
+    which 2 to 10% fail entirely. t covers .19 to .92, with one more score .43 to 1, and with one
+    more cluster .92 to 1 (test_direct_intervals_cover_where_whole_passages_fail). For clusters that
+    vary, one more cluster adds 12 to 45% to the width.
 
-    When not to use it: as `end_variances`.
+    **When not to use it.** See `end_variances`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Effects of a mixed model, and their Gaussian solution, topic by topic."""
+"""Effects of a mixed model, and their Gaussian solution by topic."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
 
-# Order of the variances: topics, interactions, models that are alike, models, then the kernels.
+# Order of the variances: topics, interactions, effects of correlated models, models, kernels.
 TOPIC, OWN, ALIKE, MODELS, KERNELS = 0, 1, 2, 3, slice(4, None)
-OUTLYING_VARIANCE = 2.5**2  # of an outlying group's interaction, on the scale of the model
+OUTLYING_VARIANCE = 2.5**2  # interaction of an outlying group, on the scale of the model
 _LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Which effects each group has; groups of one topic stand together.
+    """Effects of each group; groups are sorted by topic.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class Design:
     model : ndarray of int of shape (n_groups,)
         Codes from 0.
     own : ndarray of shape (n_groups, n_own)
-        Columns whose coefficients each model has for itself; the first is 1.
+        Columns with separate coefficients for each model; the first is 1.
     common : ndarray of shape (n_groups, n_common)
-        Columns whose coefficients all models have in common.
+        Columns with coefficients common to all models.
     batch : ndarray of int of shape (n_own + n_common,)
         0 for effects of models, then the number of the kernel.
     shared : ndarray of shape (n_groups, n_factors)
         Factors of the errors on shared items.
     own_share : ndarray of shape (n_groups,)
-        Part of the sampling noise that is not shared.
+        Share of the sampling noise that is not shared.
     """
 
     topic: np.ndarray
@@ -48,7 +48,7 @@ class Design:
     shared: np.ndarray
     own_share: np.ndarray
 
-    # What does not change from round to round is made once.
+    # Cached properties do not change between iterations.
 
     @cached_property
     def n_topics(self):
@@ -56,7 +56,7 @@ class Design:
 
     @property
     def n_effects(self):
-        """Columns of a topic that are effects: its own, then those of models that are alike."""
+        """Number of effect columns of a topic: its own, then those of correlated models."""
         return 1 + self.shared.shape[1]
 
     @cached_property
@@ -71,27 +71,27 @@ class Design:
 
     @cached_property
     def empty_B(self):
-        """Where the columns of topics stand, and the transpose; values change in each round."""
+        """Sparsity pattern of the columns of topics, and its transpose; values change."""
         n_columns = 1 + 2 * self.shared.shape[1]
         B = in_blocks(np.zeros((len(self.topic), n_columns)), self.topic, self.n_topics)
         return B, B.T
 
     @cached_property
     def crossed(self):
-        """Place in ``B' Z`` of the product of each column of a group's topic and its model."""
+        """Position in ``B' Z`` of each product of a topic column and a model column of a group."""
         B, Z = self.empty_B[0], self.Z[0]
         rows, columns = (x.indices.reshape(len(self.topic), -1).astype(int) for x in (B, Z))
         return rows[:, :, None] * Z.shape[1] + columns[:, None, :]
 
     @cached_property
     def batches(self):
-        """Of all coefficients: `n_own` of the first model, of the second, ..., the common ones."""
+        """Batch of each coefficient: `n_own` per model, then the common ones."""
         n_own = self.own.shape[1]
         return np.append(np.tile(self.batch[:n_own], self.n_models), self.batch[n_own:])
 
 
 class Rows(NamedTuple):
-    """Groups: their topic and columns of it, their model and columns of it, and common ones."""
+    """Groups: their topic with its columns, their model with its columns, and common columns."""
 
     topic: np.ndarray
     of_topic: np.ndarray
@@ -114,7 +114,7 @@ def by_batch(values, batch):
 
 
 def in_blocks(columns, block, n_blocks):
-    """Columns of groups as a sparse matrix with columns of its own for each topic, or model."""
+    """Columns of groups as a sparse matrix with separate columns for each topic or model."""
     n_groups, n_columns = columns.shape
     places = block[:, None] * n_columns + np.arange(n_columns)
     starts = np.arange(n_groups + 1) * n_columns
@@ -124,7 +124,7 @@ def in_blocks(columns, block, n_blocks):
 
 
 def _filled(empty, columns):
-    """Such a matrix, or its transpose, with other columns."""
+    """A sparse matrix with the same pattern and other values."""
     found = copy(empty)
     found.data = columns.ravel()
     return found
@@ -138,21 +138,21 @@ class Sites(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What the variances of interactions, (n_groups,), and topics, (n_topics,), are divided by."""
+    """Divisors of the variances of interactions, (n_groups,), and of topics, (n_topics,)."""
 
     group: np.ndarray
     topic: np.ndarray
 
 
 class Covariances(NamedTuple):
-    """Of the effects, given the data.
+    """Posterior covariances of the effects.
 
     Attributes
     ----------
     topics : ndarray of shape (n_topics * n_columns, n_columns)
-        Of the effects of each topic.
+        Covariances of the effects of each topic.
     crossed : ndarray of shape (n_topics * n_columns, n_coefficients)
-        Of these with the coefficients, times -1.
+        Minus their covariances with the coefficients.
     coefficients : ndarray of shape (n_coefficients, n_coefficients)
     """
 
@@ -161,11 +161,11 @@ class Covariances(NamedTuple):
     coefficients: np.ndarray
 
     def with_sums(self, B, rows):
-        """Of columns of each group's topic, `in_blocks`, with the sum of all its effects."""
+        """Covariances of topic columns (`in_blocks`) with the sum of all effects of each group."""
         return self.of_topics(B, rows.of_topic) - self._crossed(B, rows)
 
     def of_sums(self, B, Z, rows):
-        """Variance of the sum of all effects of each group; columns of topics and models."""
+        """Variance of the sum of all effects of each group."""
         found = self.of_topics(B, rows.of_topic) - 2 * self._crossed(B, rows)
         n_own, n_all = rows.own.shape[1], Z.shape[1]
         models = np.arange(n_all // n_own)
@@ -176,7 +176,7 @@ class Covariances(NamedTuple):
         return found + np.sum(by_common * rows.common, axis=1)
 
     def of_topics(self, B, other):
-        """Of such columns with others of each group's topic."""
+        """Covariances of topic columns with other columns of each group's topic."""
         return np.sum((B @ self.topics) * other, axis=1)
 
     def _crossed(self, B, rows):
@@ -191,12 +191,12 @@ class Covariances(NamedTuple):
 class Solution:
     """Posterior of all groups given their pseudo-observations."""
 
-    # Their inverse covariance is P = V^-1 - V^-1 Z H^-1 Z' V^-1 with the blocks of topics
-    # V = D + B B', both by Woodbury's identity. D is diagonal: the variances of the interaction
-    # and of the pseudo-observation. B has columns for each topic, for models that are alike and
-    # for shared noise, Z those of models and kernels. M = I + B' D^-1 B, and alpha = P y. The
-    # coefficients of Z have the posterior covariance H^-1, the effects of topics M^-1 more than
-    # what follows from these. No matrix of all groups and all coefficients is ever made.
+    # The inverse covariance is P = V^-1 - V^-1 Z H^-1 Z' V^-1 with topic blocks V = D + B B', both
+    # by Woodbury's identity. D is diagonal: the variances of the interaction and of the
+    # pseudo-observation. B has columns for each topic, for correlated models and for shared noise;
+    # Z has columns for models and kernels. M = I + B' D^-1 B, and alpha = P y. The coefficients of
+    # Z have the posterior covariance H^-1. Effects of topics have the additional covariance M^-1.
+    # No matrix of all groups and all coefficients is formed.
 
     def __init__(self, design, variances, weights, sites, noise_scale):
         self.design, self.variances, self.weights = design, variances, weights
@@ -249,7 +249,7 @@ class Solution:
         return BDZ, ZDZ
 
     def by_topic(self, values):
-        """Rows in the order of the columns of `B`, as (n_topics, n_columns, n_vectors)."""
+        """Rows in the order of the columns of `B`, reshaped to (n_topics, n_columns, n_vectors)."""
         return values.reshape(self.design.n_topics, -1, values.shape[1])
 
     def _within(self, values):
@@ -257,7 +257,7 @@ class Solution:
         return (self.M_inverse @ self.by_topic(values)).reshape(values.shape)
 
     def solved(self, values):
-        """`P` times values of shape (n_groups, n_vectors), and the effects of topics and Z."""
+        """`P` times values of shape (n_groups, n_vectors), and the effects of topics and of Z."""
         scaled = self.D_inverse * values
         of_topics, left = self._products_with(scaled)
         coefficients = self.covariances.coefficients @ left
@@ -274,7 +274,7 @@ class Solution:
         return found
 
     def _products_with(self, scaled):
-        """``B' D^-1`` and ``Z' V^-1`` times values, from ``D^-1`` times them."""
+        """``B' D^-1`` and ``Z' V^-1`` times values, given ``D^-1`` times the values."""
         of_topics, common = self.B_T @ scaled, self.design.common.T @ scaled
         left = np.concatenate([self.design.Z[1] @ scaled, common])
         return of_topics, left - self.BVZ.T @ of_topics
@@ -319,12 +319,12 @@ class Solution:
         return np.array([topic, self.own_variance @ self.diagonal, sum(alike), *batches])
 
     def cavity(self):
-        """Mean and variance of each group, with shared noise, by what the others say."""
+        """Mean and variance of each group given all other groups, including shared noise."""
         variance = np.maximum(1 / self.diagonal - 1 / self.sites.precision, _LEAST)
         return self.sites.mean - self.alpha / self.diagonal, variance
 
     def cavities(self):
-        """The same for an ordinary and for an outlying group."""
+        """The cavity of each group as an ordinary and as an outlying group."""
         mean, variance = self.cavity()
         others = np.maximum(variance - self.own_variance, 0)
         return (mean, others + self.variances[OWN]), (mean, others + OUTLYING_VARIANCE)

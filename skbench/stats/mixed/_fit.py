@@ -1,4 +1,4 @@
-"""The loop: Gaussian solution, expectation propagation, Newton's step, scales of the effects."""
+"""Fit of the mixed model: Gaussian solution, expectation propagation, variances, scales."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ import numpy as np
 from skbench.stats.mixed._effects import KERNELS, MODELS, OWN, TOPIC, Sites, Solution, Weights
 from skbench.stats.mixed._scales import PRIOR_SHARE, Outliers, no_outliers, outliers
 
-_HALF_STEPS = 2  # rounds in which pseudo-observations move half way
-_FIRST_SCALES = 4  # round from which outliers are looked for
-_LAST_NOISE = 40  # round until which the noise follows the estimates
+_HALF_STEPS = 2  # iterations in which pseudo-observations move halfway
+_FIRST_SCALES = 4  # first iteration that looks for outliers
+_LAST_NOISE = 40  # last iteration in which the noise follows the estimates
 _MOST_ROUNDS = 200
 
 
 class MixedFit(NamedTuple):
-    """What the loop ends with: the last solution, outliers, number of rounds."""
+    """Result of `fit_mixed`: the last solution, outliers, and number of iterations."""
 
     solution: Solution
     outliers: Outliers
@@ -22,21 +22,21 @@ class MixedFit(NamedTuple):
     converged: bool
 
 
-def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None):
-    """Fit a mixed model to one direct estimate of each group.
+def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, callback=None):
+    """Fit a mixed model to one direct estimate per group.
 
     Parameters
     ----------
     likelihood : Counts or Scores
-        Of the groups, in the order of `design`.
+        Likelihood of the groups, in the order of `design`.
     design : Design
-        Which effects each group has.
+        Effects of each group.
     tolerance : float, default=1e-3
-        Largest change of a posterior mean, and of a step times its gradient, at the end.
+        Convergence limit for changes of posterior means, and for steps times their gradients.
     heavy_tails : bool, default=True
-        Whether interactions and topics are scale mixtures of normals; False for normal ones.
-    tell : callable or None, default=None
-        Called after each round.
+        Whether interactions and topics are scale mixtures of normals; False means normal.
+    callback : callable or None, default=None
+        Called without arguments after each iteration.
 
     Returns
     -------
@@ -44,20 +44,26 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
 
     Notes
     -----
-    A latent value `f` is the sum of effects of model, topic, kernels, models that are alike in
-    their errors on shared items, and an interaction. Sampling noise of correlation
-    ``diag(psi) + U U'`` is noise ``D U eta`` that a topic's groups share, and likelihoods to the
-    power ``1 / psi``; `D` is the standard deviation of the noise. A round:
+    The latent value `f` of a group is the sum of the effects of its model, topic and kernels, of
+    effects shared by models with correlated item errors, and of an interaction. Sampling noise with
+    correlation ``diag(psi) + U U'`` is split into noise ``D U eta``, shared by the groups of a
+    topic, and likelihoods to the power ``1 / psi``. `D` is the standard deviation of the noise.
+    Each iteration has these steps:
 
     1. Gaussian solution given pseudo-observations, variances and scales (`Solution`).
     2. Expectation propagation of each likelihood against its cavity.
-    3. A Newton step of all log variances by average information.
-    4. From the fourth round on, the scales of interactions and topics (`outliers`).
+    3. A Newton step of all log variances with average information.
+    4. From the fourth iteration on, the scales of interactions and topics (`outliers`).
     5. `D` follows the estimates.
 
     Each standard deviation has a half-normal prior (scale 1; .5 for interactions), times the
-    variance to the power of .5 (.25 for kernels), which keeps it off 0 (Chung, Rabe-Hesketh, Dorie,
-    Gelman and Liu 2013, Psychometrika 78).
+    variance to the power .5 (.25 for kernels), so that no estimate is 0 (Chung, Rabe-Hesketh,
+    Dorie, Gelman and Liu 2013, Psychometrika 78). Expectation propagation (Minka 2001, UAI 17)
+    avoids the bias of penalized quasi-likelihood with few items (Breslow and Clayton 1993, JASA
+    88). Average information is that of Gilmour, Thompson and Cullis (1995, Biometrics 51). Joint
+    draws solve a perturbed system (Papandreou and Yuille 2010, NIPS 23).
+
+    **When not to use it.** `skbench.MixedModel` is the interface for data.
 
     Examples
     --------
@@ -84,8 +90,8 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
         if heavy_tails and n_iter >= _FIRST_SCALES:
             found = outliers(solution, likelihood, share)
         moved = max(np.max(np.abs(latent - before)), gain)
-        if tell is not None:
-            tell()
+        if callback is not None:
+            callback()
         if moved < tolerance and n_iter > _FIRST_SCALES:
             break
         new = likelihood.updated(*solution.cavity())  # (2)
@@ -99,7 +105,7 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
 
 
 def _prior(design):
-    """Of the variances: where they start, which are learned, scales and powers of the prior."""
+    """Start values and flags of the estimated variances, and scales and powers of their priors."""
     several = design.has_topics
     there = [several, True, several and design.n_effects > 1, False, *[True] * design.batch.max()]
     start, scale, power = np.full((3, len(there)), [[0.1], [1.0], [0.5]])

@@ -1,4 +1,4 @@
-"""Posterior laws after the loop: each group once more, new groups, and all groups jointly."""
+"""Posterior distributions after the fit: fitted groups, new groups, and joint draws."""
 
 import numpy as np
 from scipy.special import softmax
@@ -16,22 +16,23 @@ from skbench.stats.mixed._effects import (
 )
 from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, TOPIC_WEIGHTS
 
-_AT_ONCE = 2_000_000  # numbers in a table of draws
-_LEAST = 1e-100  # variance
+_AT_ONCE = 2_000_000  # size of a table of draws
+_LEAST = 1e-100  # smallest variance
 
 
 def group_posterior(fit, likelihood):
-    """Each group against its cavity with either scale, exactly.
+    """Posterior of each group from its exact likelihood and its cavity, for either scale.
 
     Parameters
     ----------
     fit : MixedFit
-    likelihood : Counts or Scores, that was fitted
+    likelihood : Counts or Scores
+        The fitted likelihood.
 
     Returns
     -------
     Mixture
-        Of ordinary groups, and of outlying ones.
+        Of ordinary and outlying groups.
     """
     solution, (slope, rest) = fit.solution, _given_noisy(fit.solution)
     cavity_mean, cavity_variance = solution.cavity()
@@ -39,7 +40,7 @@ def group_posterior(fit, likelihood):
     mean = solution.latent + slope * (cavity_mean - noisy_mean)
     parts = []
     for _, noisy in solution.cavities():
-        change = noisy - cavity_variance  # of the own effect, which is in both
+        change = noisy - cavity_variance  # variance of the interaction, present in both
         covariance = slope * cavity_variance + change
         ratio = covariance / noisy
         left = rest + slope**2 * cavity_variance + change - ratio * covariance
@@ -52,7 +53,7 @@ def group_posterior(fit, likelihood):
 
 
 def _given_noisy(solution):
-    """Slope of the latent values on those with shared noise, and the variance this leaves."""
+    """Slope of the latent values on those with shared noise, and the residual variance."""
     noise, design = solution.rows.of_topic.copy(), solution.design
     noise[:, : design.n_effects] = 0
     B = in_blocks(noise, design.topic, design.n_topics)
@@ -66,28 +67,29 @@ def _given_noisy(solution):
 
 
 def new_groups(fit, rows, unseen):
-    """Prior of new groups: what the fitted ones say of their model, topic and features.
+    """Prior of new groups, given the fitted effects of their models, topics and features.
 
     Parameters
     ----------
     fit : MixedFit
     rows : Rows
-        -1 for a topic or a model that was not fitted; columns of topics are the factors of their
-        models' errors, 0 if not fitted.
-    unseen : ndarray of shape (n_new, n_kernels), kernels that no coefficient stands for
+        Topic and model are -1 if not fitted. Columns of topics are the error factors of the
+        models, 0 if not fitted.
+    unseen : ndarray of shape (n_new, n_kernels)
+        Variance of each kernel that no fitted coefficient covers.
 
     Returns
     -------
     Mixture
-        Of ordinary and outlying groups, for each weight that a new topic may have.
+        Of ordinary and outlying groups, for each possible weight of a new topic.
     """
     solution, design, variances = fit.solution, fit.solution.design, fit.solution.variances
     topic, new_model = rows.topic, rows.model < 0
     of_topic = np.sqrt(variances[TOPIC] / solution.weights.topic)[topic]
     alike = np.sqrt(variances[ALIKE]) * rows.of_topic
     columns = np.column_stack([of_topic, alike, 0 * alike]) * (topic >= 0)[:, None]
-    # A new model varies around the mean of the fitted ones, which is one more model here. With few
-    # of them their variance is uncertain: it has a prior mean of 2, worth half a model.
+    # A new model varies around the mean of the fitted models, which is added as one more model.
+    # With few models, their variance has a prior mean of 2 with half a model's weight.
     topics, crossed, coefficients = solution.covariances
     n_models, n_own, means = design.n_models, design.own.shape[1], solution.coefficients
     if new_model.any():
@@ -145,11 +147,11 @@ def joint_draws(fit, n_draws, rng):
     ------
     draws : ndarray of shape (n_some, n_groups)
     outlying : ndarray of bool of shape (n_some, n_groups)
-        True where the group is drawn as an outlier, for ``Mixture.from_normal``.
+        Whether the group is drawn as an outlier, for ``Mixture.from_normal``.
 
     Notes
     -----
-    Perturb and solve: effects and noise from the prior, ``f + K P (y - y*)``.
+    Perturb and solve: with effects and noise drawn from the prior, ``f + K P (y - y*)``.
     """
     solution, (slope, rest) = fit.solution, _given_noisy(fit.solution)
     precision = solution.sites.precision

@@ -1,4 +1,4 @@
-"""Effects as scale mixtures of normals: which groups and topics are outlying, and how far."""
+"""Scale mixtures of the effects: probabilities of outlying groups and topics."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,13 @@ from scipy.special import expit, logit, softmax
 
 from skbench.stats.mixed._effects import OUTLYING_VARIANCE, TOPIC, Weights
 
-PRIOR_SHARE = 0.01  # of outlying groups
-_PRIOR_GROUPS = 40.0  # that this share is worth
+PRIOR_SHARE = 0.01  # prior share of outlying groups
+_PRIOR_GROUPS = 40.0  # weight of this share, in groups
 _REPETITIONS = 20
-# Those of a t distribution with 4 degrees of freedom, even in logs.
+# Weights of a t distribution with 4 degrees of freedom, on a log scale.
 TOPIC_WEIGHTS = np.geomspace(0.004, 4.5, 12)
 LOG_TOPIC_PRIOR = 2 * np.log(TOPIC_WEIGHTS) - 2 * TOPIC_WEIGHTS
-_FAR = 0.1  # weight below which a topic's standard deviation is more than 3 times tau
+_OUTLYING_WEIGHT = 0.1  # below, a topic's standard deviation is more than 3 times tau
 
 
 class Outliers(NamedTuple):
@@ -26,10 +26,10 @@ class Outliers(NamedTuple):
     @property
     def topic(self):
         """Probability that each topic's standard deviation is more than 3 times tau."""
-        return self.topic_weights[:, TOPIC_WEIGHTS < _FAR].sum(axis=1)
+        return self.topic_weights[:, TOPIC_WEIGHTS < _OUTLYING_WEIGHT].sum(axis=1)
 
     def moved(self, weights, interaction):
-        """`Weights` a third of the way, in logs, to their expectations: longer steps swing."""
+        """`Weights` a third of the way, in logs, to their expectations; larger steps oscillate."""
         group = 1 - self.group * (1 - interaction / OUTLYING_VARIANCE)
         topic = self.topic_weights @ TOPIC_WEIGHTS
         return Weights(np.cbrt(weights.group**2 * group), np.cbrt(weights.topic**2 * topic))
@@ -42,7 +42,7 @@ def no_outliers(design):
 
 
 def outliers(solution, likelihood, share):
-    """`Outliers` of a `Solution`; the fixed point of their share is searched from `share` on."""
+    """`Outliers` of a `Solution`; the fixed-point iteration of their share starts at `share`."""
     ordinary, outlying = (likelihood.tilted(*cavity).log_mass for cavity in solution.cavities())
     for _ in range(_REPETITIONS):
         group = expit(logit(share) + outlying - ordinary)
@@ -51,7 +51,7 @@ def outliers(solution, likelihood, share):
 
 
 def _topic_weights(solution):
-    """Probabilities of the weights of each topic, by what its groups say of its effect."""
+    """Probabilities of the weights of each topic, given its groups."""
     tau2 = solution.variances[TOPIC]
     if tau2 == 0:
         return np.tile(softmax(LOG_TOPIC_PRIOR), (solution.design.n_topics, 1))

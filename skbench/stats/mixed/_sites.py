@@ -1,4 +1,4 @@
-"""Binomial likelihoods: their moments under a normal prior, by quadrature around the mode."""
+"""Likelihoods of the groups, and their moments under a normal prior by quadrature."""
 
 from typing import NamedTuple
 
@@ -9,15 +9,15 @@ from skbench.stats.mixed._effects import Sites
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
-_AT_ONCE = 500  # groups whose tables of nodes stay in the processor's cache
+_AT_ONCE = 500  # groups whose tables of nodes fit in the processor's cache
 _MODE_STEPS = 40
-_MODE_STEP = 1e-5  # relative size of the last: the next would be its square
-_LARGEST_LOG = 700.0  # whose exponential is a number
+_MODE_STEP = 1e-5  # relative size of the last step; the next would be its square
+_LARGEST_LOG = 700.0  # largest exponent without overflow
 _LEAST_PRECISION, _LEAST_NOISE = 1e-8, 1e-12
 
 
 class Moments(NamedTuple):
-    """Log of the mass, mean, variance and third central moment; arrays of shape (n_groups,)."""
+    """Log mass, mean, variance and third central moment; arrays of shape (n_groups,)."""
 
     log_mass: np.ndarray
     mean: np.ndarray
@@ -26,12 +26,14 @@ class Moments(NamedTuple):
 
 
 class Counts:
-    """Right answers, each likelihood to the power of ``1 / own_share``.
+    """Binomial likelihoods of correct answers, each to the power ``1 / own_share``.
 
     Parameters
     ----------
-    k, n : ndarray of shape (n_groups,), right answers and items
-    own_share : ndarray of shape (n_groups,), part of the sampling noise that is not shared
+    k, n : ndarray of shape (n_groups,)
+        Correct answers and items.
+    own_share : ndarray of shape (n_groups,)
+        Share of the sampling noise that is not shared.
     """
 
     def __init__(self, k, n, own_share):
@@ -39,7 +41,7 @@ class Counts:
         self.own_share = own_share
 
     def first_sites(self):
-        """Where expectation propagation starts: the smoothed accuracies."""
+        """Start of expectation propagation: the smoothed accuracies."""
         k, n = self.k * self.own_share + 1, self.n * self.own_share + 2
         p = k / n
         return Sites(self.n * p * (1 - p), logit(p))
@@ -57,20 +59,22 @@ class Counts:
         return Moments(*map(np.concatenate, zip(*parts, strict=True)))
 
     def updated(self, mean, variance):
-        """`Sites` that give the posteriors the moments of the exact likelihoods."""
+        """`Sites` whose posteriors have the moments under the exact likelihoods."""
         tilted = self.tilted(mean, variance)
-        # A binomial likelihood is log concave: it only adds precision, but for rounding.
+        # A binomial likelihood is log concave, so it adds precision except for rounding.
         precision = np.maximum(1 / tilted.variance - 1 / variance, _LEAST_PRECISION)
         return Sites(precision, tilted.mean + (tilted.mean - mean) / (variance * precision))
 
 
 class Scores:
-    """Direct estimates with normal noise, part of it shared.
+    """Normal likelihoods of direct estimates, with partly shared noise.
 
     Parameters
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
-    own_share : ndarray of shape (n_groups,), part of the sampling noise that is not shared
+        Direct estimates and sampling variances.
+    own_share : ndarray of shape (n_groups,)
+        Share of the sampling noise that is not shared.
     """
 
     def __init__(self, z, sigma2, own_share):
@@ -78,7 +82,7 @@ class Scores:
         self.own_noise = np.maximum(own_share * sigma2, _LEAST_NOISE)
 
     def first_sites(self):
-        """The observations, known from the first."""
+        """The observations."""
         return Sites(1 / self.own_noise, self.z)
 
     def noise_scale(self, latent):
@@ -94,21 +98,21 @@ class Scores:
         return Moments(log_mass, *after, np.zeros_like(mean))
 
     def updated(self, mean, variance):
-        """The observations, whatever the cavities."""
+        """The observations, which do not depend on the cavities."""
         return self.first_sites()
 
 
 def _peak(k, n, mean, variance):
-    """Mode of the posterior, and the spread of the nodes around it."""
+    """Mode of the posterior, and the scale of the nodes around it."""
     center = _mode(k, n, mean, variance)
     p = expit(center)
     return center, np.sqrt(2 / (n * p * (1 - p) + 1 / variance))
 
 
-def _moments(k, n, mean, variance, center, spread):
+def _moments(k, n, mean, variance, center, scale):
     """`Moments` by Gauss-Hermite quadrature, nodes by groups."""
-    points = center + spread * _NODES[:, None]
-    # log(1 + e^x) to an absolute 1e-16, a quarter of the time of np.logaddexp.
+    points = center + scale * _NODES[:, None]
+    # log(1 + e^x) with absolute error 1e-16, four times as fast as np.logaddexp.
     log_both = np.maximum(points, np.log(1 + np.exp(np.minimum(points, _LARGEST_LOG))))
     log_prior = -0.5 * (points - mean) ** 2 / variance
     log_weights = k * points - n * log_both + log_prior + _LOG_WEIGHTS[:, None]
@@ -119,12 +123,12 @@ def _moments(k, n, mean, variance, center, spread):
     center = np.sum(weights * points, axis=0)
     away = points - center
     square = weights * away**2
-    log_mass = top + np.log(mass * spread) - 0.5 * np.log(2 * np.pi * variance)
+    log_mass = top + np.log(mass * scale) - 0.5 * np.log(2 * np.pi * variance)
     return Moments(log_mass, center, square.sum(axis=0), np.sum(square * away, axis=0))
 
 
 def _mode(k, n, mean, variance):
-    """Where ``k x - n log(1 + e^x) - (x - mean)^2 / (2 variance)`` peaks, by short Newton steps."""
+    """Maximizer of ``k x - n log(1 + e^x) - (x - mean)^2 / (2 variance)`` (damped Newton steps)."""
     precision, own = 1 / variance, (k + 0.5) * (n - k + 0.5) / (n + 1)
     x = (precision * mean + own * np.log((k + 0.5) / (n - k + 0.5))) / (precision + own)
     for _ in range(_MODE_STEPS):

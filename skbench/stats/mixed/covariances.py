@@ -1,32 +1,32 @@
-"""How groups with like features vary together."""
+"""Kernels of features for the mixed model."""
 
 import numpy as np
 
-_CONSTANT = 1e-12  # spread of a feature, relative to its size, below which it does not vary
-_SAME = 1e-12  # squared distance, relative to the largest, below which features are equal
-_NOTHING = 1e-8  # eigenvalue, relative to the largest, that is rounding
-_LANDMARKS = 300  # rows that a smooth kernel is built on, at most
-_SMOOTH, _LINEAR, _WITHIN_MODELS = 50, 50, 200  # columns of the factors, at most
-_ENTRIES = 6_000_000  # of each factor, at most: fewer columns for more groups
+_CONSTANT = 1e-12  # relative standard deviation below which a feature is constant
+_SAME = 1e-12  # relative squared distance below which features are equal
+_NEGLIGIBLE = 1e-8  # relative size of eigenvalues that are due to rounding
+_LANDMARKS = 300  # maximum number of rows behind the smooth kernel
+_SMOOTH, _LINEAR, _WITHIN_MODELS = 50, 50, 200  # maximum numbers of columns
+_ENTRIES = 6_000_000  # maximum size of a factor, which limits its columns
 
 
 class FeatureKernels:
-    """Kernels by which groups with like features are alike, as columns with random coefficients.
+    """Kernels of features, as columns with random coefficients.
 
     Parameters
     ----------
     features : ndarray of shape (n_groups, n_features)
-        Of the fitted groups; nan counts as the mean of its column.
+        Features of the fitted groups; nan counts as the mean of its column.
     n_models : int
-        Models that were fitted.
+        Number of fitted models.
 
     Notes
     -----
-    In standardized features the kernels are ``exp(-d^2 / median d^2)``, ``x'y / n_features``, and
-    the latter where the model is the same (only if there are two). Columns `F` have ``F F'`` equal
-    to the kernel, up to its smallest eigenvalues: the smooth one has the 50 largest of at most 300
-    groups (Nystrom's method), the linear ones 50 principal components, and 200 columns for all
-    models; fewer with more than 30,000 groups.
+    With standardized features, the kernels are ``exp(-d^2 / median d^2)``, ``x'y / n_features``,
+    and the latter within each model if there are at least two models. The columns `F` satisfy ``F
+    F' = kernel`` up to the smallest eigenvalues. The smooth kernel has the 50 largest eigenvalues
+    from at most 300 groups (Nystrom's method). The linear kernel has 50 principal components, and
+    the one within models 200 columns in total; fewer with more than 30,000 groups.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class FeatureKernels:
         return np.nan_to_num((features - self.center) / self.scale)
 
     def factors(self, features):
-        """Columns of each kernel, for fitted groups or new ones; none where no feature varies.
+        """Columns of each kernel, for fitted or new groups; none if no feature varies.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class FeatureKernels:
         Returns
         -------
         list of ndarray of shape (n_groups, n_columns)
-            Those of the last, if there are three, stand for columns of their own for each model.
+            If there are three, the last one has separate coefficients for each model.
         """
         if not self.varies.any():
             return []
@@ -87,10 +87,10 @@ class FeatureKernels:
 
 
 def _leading(matrix, most):
-    """Largest eigenvalues of a positive semidefinite matrix, and their vectors."""
+    """Largest eigenvalues of a positive semidefinite matrix, and their eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1][:most], vectors[:, ::-1][:, :most]
-    kept = values > _NOTHING * values.max(initial=0)
+    kept = values > _NEGLIGIBLE * values.max(initial=0)
     return values[kept], vectors[:, kept]
 
 

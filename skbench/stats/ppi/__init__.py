@@ -1,4 +1,4 @@
-"""Few labels and many autorater scores: differences, strata, the chain rule."""
+"""Means from few labels and many scores of a judge: difference estimates, strata, chain rule."""
 
 from skbench.stats.ppi._difference import (
     DifferenceEstimate,

@@ -1,9 +1,9 @@
 """Quantiles of the chain rule for any number of values, by Fourier inversion.
 
-A Dirichlet vector is a vector of independent gammas over their sum. So ``theta <= t`` exactly when
-``S = sum_a G_a (m_a - t) <= 0`` with independent G_a ~ Gamma(alpha_a) and m_a: the characteristic
-function of S is a product over the autorater's values, each factor an average of
-``(1 - i u (m_a - t))^(-alpha_a)`` over the posterior of m_a.
+A Dirichlet vector is a vector of independent gamma variables divided by their sum. So ``theta <=
+t`` exactly if ``S = sum_a G_a (m_a - t) <= 0`` with independent G_a ~ Gamma(alpha_a) and m_a. The
+characteristic function of S is a product over verdicts. Each factor is the average of ``(1 - i u
+(m_a - t))^(-alpha_a)`` over the posterior of m_a.
 """
 
 import numpy as np
@@ -12,23 +12,23 @@ from scipy.special import betaincinv, ndtri, softmax
 from skbench.stats.ppi._quadrature import gauss_rule
 from skbench.stats.ppi.posteriors import beta_rule
 
-_FREQUENCIES = 24  # of the first block; later blocks double
-_SMALL = 1e-8  # a characteristic function no longer worth adding
-_DECAY = 6.0  # standard deviations of frequency at which a normal one is that small
-_WINDOW = 4.0  # half-width in the angle, times sqrt(n + 1): eight standard deviations
+_FREQUENCIES = 24  # in the first block; later blocks double
+_SMALL = 1e-8  # negligible value of the characteristic function
+_DECAY = 6.0  # frequency in standard deviations at which that of a normal variable is negligible
+_WINDOW = 4.0  # half-width in the angle times sqrt(n + 1), which is eight standard deviations
 _RULES = (32, 48, 64, 96, 128)  # nodes for each m_a
 _SPARE_NODES = 16
 _NEAR_THE_LIMIT = np.linspace(0.85, 1, 5)
-_CELLS = 2**14  # integrand values held at once, few enough for the cache
-_GROUPS = 2**10  # groups whose rules are held at once
+_CELLS = 2**14  # integrand values in memory, few enough for the cache
+_GROUPS = 2**10  # groups with rules in memory
 _NEGLIGIBLE = 1e-11
-_MARGIN = 1.4  # of the window over that of a beta with the same moments
+_MARGIN = 1.4  # ratio of the window to that of a beta variable with the same moments
 _STEPS = 16
 _NEWTON_STEPS = 8
 _TOLERANCE = 1e-10
 _TINY = 1e-16
-_NEAR = 0.5  # standard deviations up to which one set of frequencies serves
-_LEFT_OUT = 1e-7  # greatest term left out at a distance
+_NEAR = 0.5  # largest distance in standard deviations for the same set of frequencies
+_OMITTED = 1e-7  # largest omitted term at a distance
 _NEAR_BY_SECANTS = 1e-9
 
 
@@ -56,7 +56,7 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
 
 
 def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
-    """Whether the characteristic function is small where the nodes stop to follow it."""
+    """Whether the characteristic function is negligible beyond the accuracy of the nodes."""
     frequency = limit[:, None] * _NEAR_THE_LIMIT
     u = frequency / alpha.sum(axis=1, keepdims=True)
     value = np.abs(_characteristic(u, mean, alpha, nodes, weights))
@@ -64,7 +64,7 @@ def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
 
 
 def label_rule(label_counts, label_values, n_nodes):
-    """Nodes and weights for the posterior mean label given each autorater value."""
+    """Nodes and weights for the posterior of the mean label given each verdict."""
     shape, n_labels = label_counts.shape[:-1], label_counts.shape[-1]
     counts = label_counts.reshape(-1, n_labels)
     if n_labels == 2:
@@ -76,7 +76,7 @@ def label_rule(label_counts, label_values, n_nodes):
 
 
 def _arcsine_rule(counts, label_values, n_nodes):
-    """Midpoints in the angle, where Jeffreys' half-integer exponents are smooth and periodic."""
+    """Midpoints in the angle, where the integrand is smooth and periodic under Jeffreys' prior."""
     k, n = counts[:, :1], counts.sum(axis=1, keepdims=True)
     peak, reach = np.arcsin(np.sqrt((k + 0.5) / (n + 1))), _WINDOW / np.sqrt(n + 1)
     low, high = np.maximum(peak - reach, 0), np.minimum(peak + reach, np.pi / 2)
@@ -87,7 +87,7 @@ def _arcsine_rule(counts, label_values, n_nodes):
 
 
 def _nested_rule(counts, label_values, n_nodes):
-    """Gauss rules: label after label against those that follow."""
+    """Gauss rules that add one label at a time, from the last to the first."""
     beta = counts + 1 / len(label_values)
     share, weights = beta_rule(beta[:, -2], beta[:, -1], n_nodes)
     nodes = share * label_values[-2] + (1 - share) * label_values[-1]
@@ -107,8 +107,8 @@ def _nested_rule(counts, label_values, n_nodes):
 
 
 def _recurrence(nodes, weights, n_nodes):
-    """Recurrence of a discrete distribution's polynomials, by the procedure of Stieltjes."""
-    # One distribution at a time: its few vectors stay in the cache.
+    """Recurrence of the polynomials of a discrete distribution, by the Stieltjes procedure."""
+    # One distribution at a time, so that its vectors stay in the cache.
     x, weights = nodes.ravel(), weights.ravel()
     center = x @ weights
     x = x - center
@@ -131,7 +131,7 @@ def _recurrence(nodes, weights, n_nodes):
 
 
 def _fewest_nodes(unlabeled, label_counts, unlabeled_variance):
-    """Nodes that follow the factors as far as the product is not yet small, were they normal."""
+    """Number of nodes for frequencies at which a product of normal factors is not negligible."""
     rates = _rates(unlabeled)
     spread = (rates**2 / (8 * (label_counts.sum(axis=2) + 2))).sum(axis=1)
     highest = _DECAY / np.sqrt(unlabeled_variance + spread)
@@ -143,21 +143,21 @@ def _rates(unlabeled):
 
 
 def _width(rates, label_counts):
-    """Width of the widest posterior of a ``p_a m_a``, some eight standard deviations."""
+    """Width of the widest posterior of any ``p_a m_a``, about eight standard deviations."""
     return np.max(rates * np.minimum(1, 4 / np.sqrt(label_counts.sum(axis=2) + 1)), axis=1)
 
 
 def _solve(alpha, nodes, weights, limit, mean, variance, probability, is_small):
-    """The quantile, kept inside a shrinking bracket.
+    """Solve for the quantile inside a shrinking bracket.
 
-    Where the characteristic function is not small beyond the limit, terms cut off there would be
-    missed more at another t: probabilities are then computed at each.
+    If the characteristic function is not negligible beyond the limit, the omitted terms would
+    matter more at another t. Probabilities are then computed anew at each t.
     """
     matched = mean * (1 - mean) / variance - 1
     a, b = mean * matched, (1 - mean) * matched
     ends = [np.abs(betaincinv(a, b, q) - mean) for q in (_NEGLIGIBLE, 1 - _NEGLIGIBLE)]
     total = alpha.sum(axis=1)
-    # S is theta - t times a gamma over its mean.
+    # S is proportional to theta - t times a gamma variable.
     inflation = 1 + 7 / np.sqrt(total) + 24 / total
     width = _MARGIN * np.maximum(*ends)
     near = _NEAR * np.sqrt(variance) if is_small else np.full_like(mean, _NEAR_BY_SECANTS)
@@ -192,9 +192,9 @@ def _solve(alpha, nodes, weights, limit, mean, variance, probability, is_small):
 
 
 def _inversion(t, reach, alpha, nodes, weights, limit):
-    """Blocks of terms of the formula of Gil-Pelaez for P(S <= 0), by the midpoint rule.
+    """Terms of the Gil-Pelaez formula for P(S <= 0) by the midpoint rule, in blocks.
 
-    Each block has its groups, frequencies `u`, and the terms ``characteristic(u) / (pi k)``.
+    Each block has its groups, the frequencies `u` and the terms ``characteristic(u) / (pi k)``.
     """
     spacing, total = 2 * np.pi / reach, alpha.sum(axis=1)
     blocks, todo = [], np.arange(len(t))
@@ -212,13 +212,13 @@ def _inversion(t, reach, alpha, nodes, weights, limit):
 
 
 def _reach_of_terms(blocks, total, most):
-    """How far the terms serve: at another t those that were left out count for more."""
+    """Largest distance in t at which the omitted terms are still negligible."""
     highest, size = np.ones_like(most), np.ones_like(most)
     for rows, u, value in blocks:
         last = np.count_nonzero(value, axis=1) - 1
         rows, at = rows[last >= 0], (last >= 0, last[last >= 0])
         highest[rows], size[rows] = u[at], np.abs(value[at])
-    growth = np.maximum(np.log(_LEFT_OUT / size), 0.5)
+    growth = np.maximum(np.log(_OMITTED / size), 0.5)
     return np.minimum(most, np.sqrt(np.expm1(2 * growth / (total - 1))) / highest)
 
 
@@ -231,11 +231,11 @@ def _probability_below(blocks, t):
 
 
 def _newton(blocks, total, score, most):
-    """How far from here the quantile is, if not beyond `most`; `most` if it is; and on which side.
+    """Distance to the quantile, at most `most`, and whether it is above.
 
-    At another t every term is multiplied by ``(1 - i u d)^(total - 1)``, d the distance to it:
-    the integral over the same curve, for characteristic functions of S at all t are one function
-    of ``t + 1 / (i u)`` but for this power.
+    At distance d in t every term is multiplied by ``(1 - i u d)^(total - 1)``. This is an integral
+    over the same curve, because the characteristic functions of S at all t are one function of
+    ``t + 1 / (i u)`` up to this power.
     """
     distance, step, side = np.zeros_like(most), most, None
     for _ in range(_NEWTON_STEPS):
@@ -273,7 +273,7 @@ def _characteristic(u, t, alpha, nodes, weights):
 
 def _factor(x, power, weights):
     """Average of ``(1 - i x)^(-power)`` over the last axis."""
-    # By tangents of half of the angle, which cost a sixth of sines and cosines.
+    # Half-angle tangents take a sixth of the time of sines and cosines.
     half = np.arctan(x)
     half *= power / 2
     np.tan(half, out=half)

@@ -1,10 +1,10 @@
 """Quantiles of the binary chain rule by nested quadrature.
 
-``theta = p m_1 + (1 - p) m_0`` with three independent betas, so ``P(theta <= t)`` is an
-expectation, over p and m_1, of the distribution function of m_0. Jeffreys' half-integer exponents
-become even powers of sines and cosines under ``m = low + (high - low) sin^2(psi)``, where the
-midpoint rule converges as fast as for a periodic analytic function, and distribution functions on
-the arcsine scale are smooth enough for tables.
+``theta = p m_1 + (1 - p) m_0`` with three independent beta variables, so ``P(theta <= t)`` is the
+expectation over p and m_1 of the distribution function of m_0. With ``m = low + (high - low)
+sin^2(psi)`` the half-integer exponents of Jeffreys' prior become even powers of sines and cosines.
+The midpoint rule then converges as fast as for a periodic analytic function. Distribution functions
+on the arcsine scale are smooth enough for interpolation in tables.
 """
 
 from typing import NamedTuple
@@ -15,25 +15,25 @@ from scipy.special import betaincinv, betaln, ndtri
 
 from skbench.stats.ppi.posteriors import beta_rule
 
-_BLOCK = 2**15  # integrand values held at once, few enough for the cache
-_GROUPS = 2**12  # groups whose tables are held at once
+_BLOCK = 2**15  # integrand values in memory, few enough for the cache
+_GROUPS = 2**12  # groups with tables in memory
 _WINDOW = 3.8  # arcsine half-width times sqrt(n + 1); beyond, densities are below e^-14
-_CELLS = 96  # of a table, a sixth of a standard deviation each
+_CELLS = 96  # cells of a table, each a sixth of a standard deviation
 _MIXING_NODES = 22  # for m_1
 _RATE_NODES = (5, 7, 10, 14, 20)  # for p
-_RATE_ERROR = 1e-6  # Gauss nodes for p leave their share of the variance to that power
+_RATE_ERROR = 1e-6  # k Gauss nodes for p have an error of its share of the variance to the power k
 _SPLIT_NODES = 26  # for p on either side of a corner
-_CORNER = 2  # errors of the autorater up to which a corner shows
+_CORNER = 2  # largest number of errors of the judge with a visible corner
 _STEPS = 24
-_TOLERANCE = 1e-4  # of the last step, in standard deviations; its error is far smaller
-_PRECISION = np.float32  # of the integrand: rounding is 1e-6 of it, at half the work
+_TOLERANCE = 1e-4  # of the last step in standard deviations; the error is far smaller
+_PRECISION = np.float32  # of the integrand; rounding errors are 1e-6, at half the work
 _TINY = 1e-150
 
 
 class _Posterior(NamedTuple):
-    """Jeffreys posterior of m given one autorater value; one entry per group."""
+    """Jeffreys posterior of m given one verdict; one entry per group."""
 
-    right: np.ndarray
+    right: np.ndarray  # exponents of m and 1 - m
     wrong: np.ndarray
     log_constant: np.ndarray
     low: np.ndarray
@@ -57,7 +57,7 @@ def binary_lower_quantile(unlabeled, k, n, mean, variance, share, probability):
 
 
 def _block_quantiles(unlabeled, k, n, mean, variance, share, probability, n_nodes):
-    """Quantiles by few nodes for p, and where a corner shows by many."""
+    """Quantiles with few nodes for p, or many nodes in groups with a corner."""
     posteriors = [_posterior(k[:, a], n[:, a]) for a in (0, 1)]
     matched = mean * (1 - mean) / variance - 1
     a, b = mean * matched, (1 - mean) * matched
@@ -70,7 +70,7 @@ def _block_quantiles(unlabeled, k, n, mean, variance, share, probability, n_node
     rows = np.arange(len(mean))
     rule = _gauss_rates(unlabeled, n_nodes)
     t, slope = _solve(rows, rule, posteriors, t, slope, tolerance, score)
-    # The less is known of p, the longer a corner shows.
+    # A larger variance of p makes a corner visible at more errors.
     rows = np.flatnonzero(np.minimum(*_misses(k, n)) <= _CORNER * (1 + 4 * share))
     if rows.size:
         rule = _split_rates(unlabeled, k, n)
@@ -79,12 +79,12 @@ def _block_quantiles(unlabeled, k, n, mean, variance, share, probability, n_node
 
 
 def _misses(k, n):
-    """Labels that contradict an autorater whose first value means 1, and 0."""
+    """Numbers of labels that contradict a judge whose first verdict means 1, or means 0."""
     return (n - k)[:, 0] + k[:, 1], k[:, 0] + (n - k)[:, 1]
 
 
 def _solve(rows, rule, posteriors, t, slope, tolerance, score):
-    """Where the normal score of ``P(theta <= t)`` is the one wanted: nearly a line in t."""
+    """Solve for t by secants in the normal score of ``P(theta <= t)``, which is nearly linear."""
     t, slope = t.copy(), slope.copy()
     low, high = np.zeros_like(t), np.ones_like(t)
     before, excess_before = np.full_like(t, np.nan), np.full_like(t, np.nan)
@@ -107,7 +107,7 @@ def _solve(rows, rule, posteriors, t, slope, tolerance, score):
 
 
 def _probability_below(t, rows, rule, posteriors):
-    """P(theta <= t) in some of the groups."""
+    """P(theta <= t) in the given groups."""
     p, q, weights = rule(t, rows)
     size = max(1, _BLOCK // (p.shape[1] * _MIXING_NODES))
     blocks = (slice(i, i + size) for i in range(0, len(rows), size))
@@ -119,8 +119,8 @@ def _given_rate(t, p, q, rows, first, second):
     """P(theta <= t) given p, of shape (n_rows, n_rates)."""
     t = t[:, None]
     right, wrong, log_constant, low, high = (column[rows, None] for column in first[:5])
-    # m_1 runs where both m_1 and m_0 = (t - p m_1) / q are inside their windows; below
-    # that, theta < t whatever m_0 is, and above it never.
+    # Integrate over m_1 where m_1 and m_0 = (t - p m_1) / q are inside their windows. For smaller
+    # m_1 theta is always below t, for larger m_1 never.
     start = np.maximum(low, (t - q * second.high[rows, None]) / p)
     length = np.maximum(np.minimum(high, (t - q * second.low[rows, None]) / p) - start, 0)
     stop = start + length
@@ -147,13 +147,13 @@ def _log_power(exponent, smallest, width, profile):
 
 
 def _gauss_rates(unlabeled, n_nodes):
-    """Few nodes for p, the same at every t: enough where nothing else is sharper."""
+    """Few nodes for p, the same for every t."""
     p, weights = beta_rule(unlabeled[:, 0] + 0.5, unlabeled[:, 1] + 0.5, n_nodes)
     return lambda t, rows: (p[rows], 1 - p[rows], weights[rows])
 
 
 def _split_rates(unlabeled, k, n):
-    """Nodes for p that part where t leaves a corner of (m_1, m_0), and many of them."""
+    """Many nodes for p, split where t leaves a corner of (m_1, m_0)."""
     a, b = unlabeled.T + 0.5
     low, high = _angles(unlabeled[:, 0], unlabeled.sum(axis=1))
     upright = np.less_equal(*_misses(k, n))
@@ -162,7 +162,7 @@ def _split_rates(unlabeled, k, n):
     def rule(t, rows):
         corner = np.arcsin(np.sqrt(np.where(upright[rows], t, 1 - t)))
         corner = np.clip(corner, low[rows], high[rows])
-        # From the corner to either end, with nodes crowded at the corner.
+        # From the corner to either end, with more nodes near the corner.
         reach = np.stack([low[rows] - corner, high[rows] - corner], axis=1)[..., None]
         angle = (corner[:, None, None] + reach * v**2).reshape(len(t), -1)
         scale = (np.abs(reach) * (2 * v * weights)).reshape(len(t), -1)
@@ -183,10 +183,10 @@ def _posterior(k, n):
     right, wrong = 2 * k[:, None], 2 * (n - k)[:, None]
     log_constant = -betaln(k + 0.5, n - k + 0.5)
     log = right * np.log(sine) + wrong * np.log(cosine) + log_constant[:, None]
-    rise = 2 * np.exp(log) * step[:, None]  # of the distribution function, per cell
+    rise = 2 * np.exp(log) * step[:, None]  # increase of the distribution function per cell
     bend = rise * (right * cosine / sine - wrong * sine / cosine) * step[:, None]
     gain = (rise[:, :-1] + rise[:, 1:]) / 2 + (bend[:, :-1] - bend[:, 1:]) / 12
-    total = gain.sum(axis=1, keepdims=True)  # less than 1 by what the window leaves out
+    total = gain.sum(axis=1, keepdims=True)  # less than 1 by the mass outside the window
     gain, rise = gain / total, rise / total
     left, next_left = rise[:, :-1], rise[:, 1:]
     cubic = (
@@ -201,7 +201,7 @@ def _posterior(k, n):
 
 
 def _distribution(posterior, rows, m):
-    """Distribution function at m, of shape (n_rows, ...), of some of the groups."""
+    """Distribution function at m, of shape (n_rows, ...), in the given groups."""
     shape = (-1,) + (1,) * (m.ndim - 1)
     place = np.clip(m, 0, 1)
     np.arcsin(np.sqrt(place, out=place), out=place)
@@ -219,14 +219,14 @@ def _distribution(posterior, rows, m):
 
 
 def _angles(k, n):
-    """The window of a beta on the arcsine scale, where its width depends on n alone."""
+    """The window of a beta variable on the arcsine scale; its width depends only on n."""
     peak = np.arcsin(np.sqrt(np.where(n > 0, k / np.maximum(n, 1), 0.5)))
     reach = _WINDOW / np.sqrt(n + 1)
     return (np.clip(peak + side * reach, 0, np.pi / 2) for side in (-1, 1))
 
 
 def _midpoints(n_nodes):
-    """``sin^2``, ``cos^2`` and the weights of ``x = sin^2(psi)``, midpoints in psi."""
+    """``sin^2``, ``cos^2`` and weights of the midpoint rule in psi for ``x = sin^2(psi)``."""
     psi = (np.arange(n_nodes) + 0.5) * np.pi / (2 * n_nodes)
     columns = np.sin(psi) ** 2, np.cos(psi) ** 2, np.pi / (2 * n_nodes) * np.sin(2 * psi)
     return tuple(column.astype(_PRECISION) for column in columns)

@@ -1,7 +1,7 @@
-"""Prediction-powered means: difference estimates and the power of the autorater.
+"""Prediction-powered means by difference estimates.
 
-Everything is computed for all groups at once, from the moments of the labeled and of the unlabeled
-rows; one estimate is the case of one group.
+All groups are computed at once from the moments of the labeled and of the unlabeled rows. A single
+estimate is the case of one group. The power is the weight of a judge (autorater).
 """
 
 from typing import NamedTuple
@@ -12,25 +12,25 @@ from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.intervals.moments import divided, group_moments, satterthwaite_df
 from skbench.stats.ppi._power import pooled_products, usable_power
 
-_PSEUDO_LABELS = 2  # at each end of the score's range; see difference_estimate
+_PSEUDO_LABELS = 2  # at each end of the range; see difference_estimate
 _EPS = np.finfo(float).eps
 
 
 class DifferenceEstimate(NamedTuple):
-    """Autorater means corrected by human labels; one entry per group.
+    """Mean scores of judges corrected by human labels; one entry per group.
 
     Attributes
     ----------
     value : ndarray of shape (n_groups,)
         Estimates; nan in a group without labels.
     variance : ndarray of shape (n_groups,)
-        Their sampling variances; nan with fewer than two labels (or clusters).
+        Sampling variances; nan with fewer than two labels (or clusters).
     unlabeled_variance : ndarray of shape (n_groups,)
-        The part of it that stays when labels are added.
+        The part of the variance that more labels do not reduce.
     df : ndarray of shape (n_groups,)
-        Degrees of freedom of the variance, those of the labeled part or fewer.
+        Degrees of freedom of the variance, at most those of the labeled part.
     power : ndarray of shape (n_groups, n_autoraters)
-        Power of each autorater; 0 where fewer than two rows (or clusters) are unlabeled.
+        Weight of each judge; 0 with fewer than two unlabeled rows (or clusters).
     rectifier : ndarray of shape (n_groups,)
         Mean of ``y - power @ f`` over the labeled rows.
     n_labeled, n_unlabeled : ndarray of int of shape (n_groups,)
@@ -50,18 +50,18 @@ class DifferenceEstimate(NamedTuple):
 def difference_estimate(
     labeled, unlabeled, power, bounds=None, ddof=1, pseudo_labels=_PSEUDO_LABELS
 ):
-    """Mean human label: the autorater's mean, corrected on the labeled rows.
+    """Mean human label: the judge's mean, corrected in the labeled rows.
 
     Parameters
     ----------
     labeled : skbench.stats.moments.Moments
-        Of the labeled rows; columns are the autoraters and, last, the human label.
+        Moments of the labeled rows. The columns are the judges and, last, the human label.
     unlabeled : skbench.stats.moments.Moments
-        Of the unlabeled rows; columns are the autoraters.
+        Moments of the unlabeled rows. The columns are the judges.
     power : ndarray of shape (n_groups, n_autoraters)
-        Power of each autorater; 0 gives the classical mean, 1 the plain difference.
+        Weight of each judge. 0 gives the mean label, 1 the plain difference estimate.
     bounds : tuple of two floats, default=None
-        Range of the human labels. Given, the variance is smoothed by pseudo-labels.
+        Range of the human labels. If given, pseudo-labels smooth the variance.
     ddof : int, default=1
         Degrees of freedom that the labeled rows lose.
     pseudo_labels : float or ndarray of shape (n_groups,), default=2
@@ -71,18 +71,19 @@ def difference_estimate(
     -------
     DifferenceEstimate
 
-    Notes
-    -----
-    ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over the labeled ones,
-    [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances of ``y - power @ f`` and of
-    ``power @ f``. Where there are more labeled than unlabeled rows, `s_u` is that of all rows.
+    Notes ----- The estimate is ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @
+    f)`` over the labeled rows [1]_. Its variance is ``s_l^2 / n + s_u^2 / N`` with the sample
+    variances of ``y - power @ f`` and of ``power @ f``. If the labeled rows outnumber the unlabeled
+    ones, `s_u` is that of all rows.
 
-    With few binary labels the residuals often show no spread. `bounds` therefore adds four rows to
-    the labeled ones for the variance alone: two with a label at each end of the range, all with the
-    average autorater score. With t quantiles 95% intervals then cover at least .93 over 10 to 100
-    labels, truths of .5, .85 and .95 and autoraters from noise to 98% right
-    (test_default_interval_covers); normal ones without pseudo-labels go down to .23. Clustered rows
-    and unequal selection need `clustered_difference_estimate`.
+    With few binary labels the residuals often have no variance. So with `bounds` the variance of
+    the labeled rows includes four pseudo-rows with the mean score: two with a label at each end of
+    the range. With t quantiles 95% intervals then cover at least 0.93 for 10 to 100 labels, true
+    means of 0.5, 0.85 and 0.95 and judges from useless to 98% correct
+    (test_default_interval_covers). Normal intervals without pseudo-labels cover down to 0.23.
+
+    When not to use it: for clusters or unequal probabilities of being labeled
+    (`clustered_difference_estimate`).
 
     References
     ----------
@@ -102,7 +103,7 @@ def difference_estimate(
     n, N = labeled.n, unlabeled.n
     power = usable_power(power, N)
     rectifier = labeled.mean[:, -1] - _dot(power, labeled.mean[:, :-1])
-    # y - power @ f as one linear combination of the columns.
+    # y - power @ f is one linear combination of the columns.
     contrast = np.column_stack([-power, np.ones(len(n))])
     squares = _quadratic(contrast, labeled.products)
     df = np.where(n > ddof, n - ddof, np.nan)
@@ -118,26 +119,26 @@ def difference_estimate(
 def clustered_difference_estimate(
     autorater, y, labeled, codes, n_groups, power, clusters=None, weights=None, bounds=None, ddof=1
 ):
-    """As `difference_estimate`, for clustered rows or unequal selection.
+    """Difference estimate for clustered rows or unequal probabilities of being labeled.
 
     Parameters
     ----------
     autorater : ndarray of shape (n_rows, n_autoraters)
-        Autorater scores of all rows.
+        Scores of the judges in all rows.
     y, labeled, codes : ndarray of shape (n_rows,)
-        Human labels, which rows have one, and the groups.
+        Human labels, whether rows have a label, and groups.
     n_groups : int
         Number of groups.
     power : ndarray of shape (n_groups, n_autoraters)
-        Power of each autorater.
+        Weight of each judge.
     clusters : ndarray of int of shape (n_rows,), default=None
-        Cluster of each row, none in two groups; None makes each row its own.
+        Cluster of each row. A cluster belongs to one group. None makes each row a cluster.
     weights : ndarray of shape (n_rows,), default=None
-        One over the probability of being labeled, up to a factor; read on labeled rows only.
+        Inverse of the probability of being labeled, up to a factor. Unlabeled rows are ignored.
     bounds : tuple of two floats, default=None
-        As in `difference_estimate`; the pseudo-labels count as clusters.
+        As in `difference_estimate`. Each pseudo-label counts as a cluster.
     ddof : int, default=1
-        As in `difference_estimate`, of the clusters with labels.
+        Degrees of freedom that the labeled clusters lose.
 
     Returns
     -------
@@ -145,16 +146,16 @@ def clustered_difference_estimate(
 
     Notes
     -----
-    Each cluster's part in the error is ``r_c + u_c``, its residuals from the rectifier and its
-    deviations from the autorater's mean, each divided by its size and corrected by
-    ``(1 - p_c)^-1/2`` with `p_c` the cluster's share (CR2). The variance is the sum of
-    ``(r_c + u_c)^2``. Degrees of freedom are Satterthwaite's for those of Bell and McCaffrey of the
-    two parts, at most those of the labeled one. Where fewer clusters have unlabeled than labeled
-    rows, the means of all clusters say how far clusters differ, if that is further. With unlabeled
-    rows of a single cluster the power is 0.
+    The contribution of a cluster to the error is ``r_c + u_c``: its residuals from the rectifier
+    and its deviations from the judge's mean. Each part is divided by the number of rows and, with
+    the cluster's share `p_c` of the rows, multiplied by ``(1 - p_c)^-1/2`` (CR2). The variance is
+    the sum of ``(r_c + u_c)^2``. The degrees of freedom combine those of Bell and McCaffrey of both
+    parts by Satterthwaite's formula, and are at most those of the labeled part. If fewer clusters
+    have unlabeled than labeled rows, the variance of the unlabeled part uses the means of all
+    clusters if that is larger. If all unlabeled rows are in one cluster, the power is 0.
 
-    With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``, the autorater is
-    averaged over all rows, and the variance is that of the two parts together.
+    With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``, the judge's mean
+    is over all rows, and the variance is that of both parts together.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def clustered_difference_estimate(
     variance = np.bincount(group_of, (r + u) ** 2, n_groups)
     if weights is None:
         known = judge
-        judge = _helped_by_all_clusters(judge, combined, ~labeled, units, group_of, human)
+        judge = _variance_by_all_clusters(judge, combined, ~labeled, units, group_of, human)
         variance = variance + np.where(active, judge.variance - known.variance, 0.0)
     fixed = np.where(active, judge.variance, 0.0)
     variance = np.where(np.isnan(human.variance), np.nan, variance)
@@ -196,7 +197,7 @@ def clustered_difference_estimate(
             np.bincount(codes, weight, n_groups),
         )
         size = _effective_units(weight, units, n_units, group_of, n_groups)
-        # Two clusters of any sizes leave one degree of freedom, as for human.df.
+        # As in human.df, two clusters of any sizes have one degree of freedom.
         df = np.maximum(size - ddof, 1)
         label_variance = _smoothed(human.variance, mean, size, bounds, df, _PSEUDO_LABELS)
         variance = variance + label_variance - human.variance
@@ -210,7 +211,7 @@ def clustered_difference_estimate(
 
 
 def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bounds=None):
-    """Mean of the human labels alone: the classical estimate.
+    """Mean of the human labels alone.
 
     Parameters
     ----------
@@ -220,11 +221,7 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
     Returns
     -------
     DifferenceEstimate
-        With power of shape (n_groups, 0).
-
-    Notes
-    -----
-    The difference estimate without an autorater.
+        Difference estimate without a judge; power has the shape (n_groups, 0).
 
     Examples
     --------
@@ -247,7 +244,7 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
 
 
 def _variance_of_autorater_mean(power, labeled, unlabeled):
-    """Of ``power @ f`` over the unlabeled rows; the labeled ones help where they are more."""
+    """Variance of the mean of ``power @ f``, from all rows if the labeled rows are more."""
     n, N = labeled.n, unlabeled.n
     few = N < n
     products = unlabeled.products.copy()
@@ -257,12 +254,12 @@ def _variance_of_autorater_mean(power, labeled, unlabeled):
 
 
 def _dot(power, means):
-    """``power @ means``, where what has no power may be unknown."""
+    """``power @ means``; means with power 0 may be nan."""
     return np.where(power == 0, 0.0, power * means).sum(axis=1)
 
 
 def _quadratic(contrast, products):
-    """``contrast @ products @ contrast``, 0 where it is only rounding."""
+    """``contrast @ products @ contrast``, 0 if it is only rounding."""
     form = np.einsum("gi,gij,gj->g", contrast, products, contrast)
     size = np.einsum("gi,gii->g", contrast**2, products)
     return np.where(form > 8 * _EPS * size, form, 0.0)
@@ -272,7 +269,7 @@ def _smoothed(variance, mean, size, bounds, df, pseudo_labels):
     """Variance of a mean of labels after adding pseudo-labels at both bounds."""
     low, high = bounds[0] - mean, bounds[1] - mean
     added = 2 * pseudo_labels
-    # Their squares around the mean of all, which they also move.
+    # Squares around the mean of all labels, which the pseudo-labels change.
     squares = pseudo_labels * (low**2 + high**2) - (pseudo_labels * (low + high)) ** 2 / (
         size + added
     )
@@ -280,7 +277,7 @@ def _smoothed(variance, mean, size, bounds, df, pseudo_labels):
 
 
 def _cluster_part(values, weights, units, n_units, group_of, n_groups):
-    """Weighted mean of each group, and each cluster's CR2 share in its error."""
+    """Weighted mean of each group, and the CR2 contribution of each cluster to its error."""
     sums = np.bincount(units, weights * values, n_units)
     sizes = np.bincount(units, weights, n_units)
     there = sizes > 0
@@ -292,22 +289,22 @@ def _cluster_part(values, weights, units, n_units, group_of, n_groups):
     return robust, np.where(comparable, error / np.sqrt(np.where(comparable, 1 - share, 1)), 0.0)
 
 
-def _helped_by_all_clusters(judge, values, unlabeled, units, group_of, human):
-    """Variance of the mean over the unlabeled rows where more clusters have labels."""
+def _variance_by_all_clusters(judge, values, unlabeled, units, group_of, human):
+    """Variance of the unlabeled part if more clusters have labels."""
     n_groups, every = len(judge.mean), np.ones(len(group_of))
     means = divided(np.bincount(units, values, len(group_of)), np.bincount(units))
     spread = cluster_robust_variance(means, every, group_of, n_groups)
     size = _effective_units(unlabeled.astype(float), units, len(group_of), group_of, n_groups)
     pooled = divided(spread.variance * spread.n_clusters, size)
-    helped = (judge.n_clusters < human.n_clusters) & (pooled > judge.variance)
+    replaced = (judge.n_clusters < human.n_clusters) & (pooled > judge.variance)
     return judge._replace(
-        variance=np.where(helped, pooled, judge.variance),
-        df=np.where(helped, spread.df, judge.df),
+        variance=np.where(replaced, pooled, judge.variance),
+        df=np.where(replaced, spread.df, judge.df),
     )
 
 
 def _fewer_degrees(robust, shares, n_fewer, group_of):
-    """Variance, degrees of freedom and shares of clusters after a fit on their labels."""
+    """Correct the variance, degrees of freedom and contributions for a fit on the labels."""
     freedom = robust.n_clusters - 1.0
     factor = divided(freedom, freedom - n_fewer)
     df = np.where(robust.df > n_fewer, robust.df - n_fewer, np.nan)
@@ -316,12 +313,12 @@ def _fewer_degrees(robust, shares, n_fewer, group_of):
 
 
 def _n_units(rows, units, group_of, n_groups):
-    """Number of clusters in each group that have some of the rows."""
+    """Number of clusters in each group with any of the rows."""
     return np.bincount(group_of[np.unique(units[rows])], minlength=n_groups)
 
 
 def _effective_units(weights, units, n_units, group_of, n_groups):
-    """Kish's number of equally large clusters."""
+    """Kish's effective number of clusters."""
     sizes = np.bincount(units, weights, n_units)
     return divided(
         np.bincount(group_of, sizes, n_groups) ** 2, np.bincount(group_of, sizes**2, n_groups)

@@ -1,4 +1,4 @@
-"""Prediction-powered means of the very rows of a table."""
+"""Prediction-powered means of a finite population: exactly the rows of a table."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from skbench.stats.ppi._difference import (
 
 
 def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
-    """As `difference_estimate`, of the mean label of these very rows.
+    """Difference estimate of the mean label of exactly these rows.
 
     Parameters
     ----------
@@ -22,20 +22,20 @@ def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
     Returns
     -------
     DifferenceEstimate
-        `unlabeled_variance` is negative: what the variance falls short of that without a finite
-        population.
+        Estimates. `unlabeled_variance` is negative: it is the reduction of the variance because
+        the population is finite.
 
     Notes
     -----
-    The regression estimator of survey sampling (Cochran 1977, Sampling Techniques, section 7.3). Of
-    ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all are known, so
-    that the variance is ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals
-    ``y - (n + N) / N power @ f``. Given the scores its error has mean 0: the autorater's mean over
+    This is the regression estimator of survey sampling (Cochran 1977, Sampling Techniques, section
+    7.3). A random sample of `n` of the ``n + N`` rows has labels, and all rows have scores. So the
+    variance is ``s^2 (1 / n - 1 / (n + N))`` with the variance `s^2` of the residuals
+    ``y - (n + N) / N power @ f``. Given the scores the error has mean 0, so the judge's mean over
     all rows may be a feature of the group.
 
     Examples
     --------
-    A perfect autorater leaves no doubt about these rows.
+    A perfect judge leaves no uncertainty about these rows.
 
     >>> from skbench.stats.moments import group_moments
     >>> y, zeros = np.array([0.2, 0.4, 0.6]), np.zeros(3, dtype=int)

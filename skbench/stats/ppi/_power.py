@@ -1,4 +1,4 @@
-"""The power of autoraters: how much of their mean a prediction-powered mean takes over."""
+"""The power of judges: their weights in a prediction-powered mean."""
 
 import numpy as np
 
@@ -6,34 +6,36 @@ from skbench.stats.intervals.moments import divided, group_moments
 
 
 def tuned_power(labeled, unlabeled, pooled=False, share=None):
-    """Power of the autoraters that makes the difference estimate most precise.
+    """Power of the judges that minimizes the variance of the difference estimate.
 
     Parameters
     ----------
     labeled : skbench.stats.moments.Moments
-        Of the labeled rows; columns are the autoraters and, last, the human label.
+        Moments of the labeled rows. The columns are the judges and, last, the human label.
     unlabeled : skbench.stats.moments.Moments
-        Of the unlabeled rows; columns are the autoraters.
+        Moments of the unlabeled rows. The columns are the judges.
     pooled : bool, default=False
-        Whether all groups share one regression of labels on autoraters, within groups; the power
-        still depends on each group's numbers of rows.
+        Whether all groups share one regression of labels on scores within groups. The power still
+        depends on each group's numbers of rows.
     share : ndarray of shape (n_groups,), default=None
-        What takes the place of ``N / (n + N)`` in the notes: `clustered_share`.
+        Replacement of ``N / (n + N)`` in the notes, from `clustered_share`.
 
     Returns
     -------
     ndarray of shape (n_groups, n_autoraters)
-        For one autorater between 0 and 1. 0 for a constant autorater and in groups with fewer than
-        two unlabeled rows.
+        Power of each judge, between 0 and 1 for a single judge. It is 0 for a judge with constant
+        scores and in groups with fewer than two unlabeled rows.
 
     Notes
     -----
-    With the covariance `c` of autoraters and label over the `n` labeled rows and the covariance
-    matrix `S` of the autoraters over all rows, the variance of the difference estimate is smallest
-    at ``S^-1 c N / (n + N)`` [1]_. As in its authors' software `c` has the divisor n and `S` the
-    divisor ``n + N - 1``, and one autorater's power is cut to [0, 1]. Pooled, the divisor of `c` is
-    1 more than the degrees of freedom within groups. A power tuned on 10 labels is mostly noise
-    unless `pooled`.
+    With the covariance `c` of scores and label over the `n` labeled rows and the covariance matrix
+    `S` of the scores over all rows, the variance of the difference estimate is smallest at
+    ``S^-1 c N / (n + N)`` [1]_. As in the authors' software `c` has the divisor n and `S` the
+    divisor ``n + N - 1``, and the power of a single judge is clipped to [0, 1]. If `pooled`, the
+    divisor of `c` is 1 more than the degrees of freedom within groups.
+
+    When not to use it: with about 10 labels per group unless `pooled`, because the power is then
+    mostly noise.
 
     References
     ----------
@@ -56,12 +58,12 @@ def tuned_power(labeled, unlabeled, pooled=False, share=None):
 
 
 def clustered_share(labeled, codes, n_groups, clusters):
-    """Part of the regression slope that is the best power where rows are clustered.
+    """Factor of the regression slope that gives the best power for clustered rows.
 
     Parameters
     ----------
     labeled, codes, clusters : ndarray of shape (n_rows,)
-        Which rows have a label, and the group and the cluster of each.
+        Whether rows have a label, and the group and cluster of each row.
     n_groups : int
         Number of groups.
 
@@ -71,9 +73,9 @@ def clustered_share(labeled, codes, n_groups, clusters):
 
     Notes
     -----
-    With `p_c` and `q_c` a cluster's shares of the labeled and of the unlabeled rows,
-    ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)``: the best if half of what sets
-    rows apart is their cluster, and ``N / (n + N)`` for rows of their own clusters.
+    The factor is ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)`` with a cluster's
+    shares `p_c` of the labeled and `q_c` of the unlabeled rows. It is optimal if half of the
+    variance is between clusters. Without clusters it is ``N / (n + N)``.
 
     Examples
     --------
@@ -97,14 +99,14 @@ def clustered_share(labeled, codes, n_groups, clusters):
 
 
 def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False):
-    """As `tuned_power`, where rows were chosen for labeling with unequal probability.
+    """Tuned power for rows with unequal probabilities of being labeled.
 
     Parameters
     ----------
     autorater : ndarray of shape (n_rows, n_autoraters)
-        Autorater scores of all rows.
+        Scores of the judges in all rows.
     y, labeled, codes, weights : ndarray of shape (n_rows,)
-        Human labels, which rows have one, the groups, and one over the probability of being
+        Human labels, whether rows have a label, groups, and the inverse of the probability of being
         labeled.
     n_groups : int
         Number of groups.
@@ -117,8 +119,8 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
 
     Notes
     -----
-    The weighted regression slope of labels on autoraters, for an estimate that averages the
-    autorater over all rows.
+    The power is the weighted regression slope of labels on scores, for an estimate with the judge's
+    mean over all rows.
 
     Examples
     --------
@@ -135,7 +137,7 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
 
 
 def pooled_products(labeled, unlabeled):
-    """Products of the autoraters over labeled and unlabeled rows together."""
+    """Products of the scores over labeled and unlabeled rows together."""
     gap = labeled.mean[:, :-1] - unlabeled.mean
     both = divided(labeled.n * unlabeled.n, labeled.n + unlabeled.n)
     between = both[:, None, None] * gap[:, :, None] * gap[:, None, :]
@@ -144,7 +146,7 @@ def pooled_products(labeled, unlabeled):
 
 
 def _slope(labeled, squares, n_rows, pooled):
-    """Regression slopes of labels on autoraters with these squares over all rows."""
+    """Regression slopes of labels on scores, given the squares of the scores over all rows."""
     covariance = labeled.products[:, :-1, -1]
     divisor, freedom = np.maximum(labeled.n, 1), np.maximum(n_rows - 1, 1)
     if pooled:
@@ -160,6 +162,6 @@ def _slope(labeled, squares, n_rows, pooled):
 
 
 def usable_power(power, n_unlabeled):
-    """Powers, cut for one autorater; 0 where nothing is there to apply them to."""
+    """Clip the power of a single judge; 0 with fewer than two unlabeled rows."""
     power = np.clip(power, 0, 1) if power.shape[1] == 1 else power
     return np.where((n_unlabeled >= 2)[:, None], power, 0.0)

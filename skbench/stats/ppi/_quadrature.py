@@ -1,4 +1,4 @@
-"""Gauss quadrature of many distributions at once."""
+"""Gauss quadrature for many distributions at once."""
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
@@ -9,7 +9,7 @@ _SMALL_MATRIX = 12  # rows up to which general eigenvalues, batched, beat tridia
 def gauss_rule(diagonal, off_diagonal):
     """Nodes and weights of Gauss rules from Jacobi matrices (Golub and Welsch 1969)."""
     nodes = _eigenvalues(diagonal, off_diagonal)
-    # The weights are one over the sum of squares of the orthonormal polynomials.
+    # The weights are the inverse sums of squares of the orthonormal polynomials.
     before, value = np.zeros_like(nodes), np.ones_like(nodes)
     total = np.ones_like(nodes)
     for j in range(off_diagonal.shape[1]):

@@ -1,35 +1,35 @@
-"""Scores of single rows whose mean is an estimate that was made without them."""
+"""Calibrate scores of single rows so that their mean is a given estimate."""
 
 import numpy as np
 from scipy.special import expit, logit
 
 from skbench.stats.intervals.moments import divided
 
-_HALVINGS = 70  # of a bracket some tens wide: down to the last digit
+_HALVINGS = 70  # of a bracket of width about 50, which reaches machine precision
 
 
 def shares_with_mean(shares, weights, mean):
-    """Move shares up or down together, on the logit scale, until their mean is a given one.
+    """Shift proportions by one constant on the logit scale so that they have a given mean.
 
     Parameters
     ----------
     shares : ndarray of shape (n_groups, n_values)
-        Numbers above 0 and below 1, such as probabilities of a right answer by verdict.
+        Proportions between 0 and 1, such as probabilities of a correct answer by verdict.
     weights : ndarray of shape (n_groups, n_values)
-        How many rows have each; at least 0.
+        Number of rows with each value, at least 0.
     mean : ndarray of shape (n_groups,)
-        Means to reach, from 0 to 1; nan where they are not known.
+        Target means, from 0 to 1; nan if unknown.
 
     Returns
     -------
     ndarray of shape (n_groups, n_values)
-        ``expit(logit(shares) + c)``, one `c` per group: never outside the range, and in the same
-        order. All 0 (or 1) where the mean is; nan where it is nan or nothing has a weight.
+        ``expit(logit(shares) + c)`` with one `c` per group. The order does not change. All values
+        are 0 (or 1) if the mean is, and nan if the mean is nan or all weights are 0.
 
     Notes
     -----
-    The intercept update of recalibration (Steyerberg et al. 2004, Statistics in Medicine 23), by
-    halving a bracket.
+    This is the intercept update of recalibration (Steyerberg et al. 2004, Statistics in Medicine
+    23), computed by bisection.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Exact posterior of the chain-rule estimand: few human labels, a discrete autorater.
+"""Exact posterior of the chain-rule estimand, from few human labels and many verdicts.
 
-The estimand is ``theta = sum_a P(A = a) sum_h w_h P(H = h | A = a)`` with A the autorater's value,
-H the human label and w_h the number that label stands for. The distribution of A has a Dirichlet
-posterior from the unlabeled rows, and so has H given each value of A from the labeled ones; all are
-independent.
+The estimand is ``theta = sum_a P(A = a) sum_h w_h P(H = h | A = a)`` with the verdict A of the
+judge (autorater), the human label H and the number w_h of each label. The distribution of A has a
+Dirichlet posterior from the unlabeled rows. The distribution of H given each A has a Dirichlet
+posterior from the labeled rows. All posteriors are independent.
 """
 
 from itertools import product
@@ -16,14 +16,14 @@ from skbench.stats.ppi._beta_mixtures import mixture_quantiles
 from skbench.stats.ppi._beta_products import binary_lower_quantile
 from skbench.stats.ppi.posteriors import k_proportion_draws
 
-# With fewer unlabeled rows the posterior of the verdicts piles up at its edges: the Fourier
-# inversion is then off by up to half a standard deviation.
+# With fewer unlabeled rows the posterior of the verdicts concentrates at its edges, and the Fourier
+# inversion has errors of up to half a standard deviation.
 _FEWEST_ROWS = 3
 _N_DRAWS = 200_000
-_STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0)  # of the learned prior, in labels
-_APART = np.log(0.25)  # odds of the center that weighs values, not labels
-_POOLS_LITTLE = 0.3
-_EDGE = 0.04  # of a label: keeps the mean inside the range where all labels agree
+_STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0)  # of the prior that the labels choose, in labels
+_BY_VALUE = np.log(0.25)  # prior log odds of the center that weights verdicts instead of labels
+_DECAY = 0.3  # exponent of the prior of strengths
+_EDGE = 0.04  # labels that keep the mean inside the range if all labels agree
 
 
 class ChainMoments(NamedTuple):
@@ -33,9 +33,10 @@ class ChainMoments(NamedTuple):
     ----------
     mean : ndarray of shape (n_groups,)
     unlabeled_variance : ndarray of shape (n_groups,)
-        From not knowing the distribution of the autorater's values.
+        Variance because the distribution of verdicts is unknown.
     labeled_variance : ndarray of shape (n_groups,)
-        From not knowing the human labels given those values; the two add up.
+        Variance because the human labels given the verdicts are unknown. The sum of both is the
+        posterior variance.
     """
 
     mean: np.ndarray
@@ -49,11 +50,11 @@ def chain_moments(unlabeled, label_counts, label_values):
     Parameters
     ----------
     unlabeled : array-like of shape (n_groups, n_values)
-        Unlabeled rows by autorater value.
+        Numbers of unlabeled rows by verdict.
     label_counts : array-like of shape (n_groups, n_values, n_labels)
-        Labeled rows by autorater value and human label.
+        Numbers of labeled rows by verdict and human label.
     label_values : array-like of shape (n_labels,)
-        Number that each human label stands for: ``(1, 0)`` for the probability of the first of two
+        Number of each human label, such as ``(1, 0)`` for the probability of the first of two
         labels.
 
     Returns
@@ -64,8 +65,8 @@ def chain_moments(unlabeled, label_counts, label_values):
     -----
     With ``p ~ Dirichlet(unlabeled + 1/n_values)`` and ``m_a`` the mean label under
     ``Dirichlet(label_counts_a + 1/n_labels)``, the mean is ``sum_a E p_a E m_a`` and the variance
-    is ``Var_p(sum_a p_a E m_a) + sum_a E(p_a^2) Var m_a``. Section 4.4 of [1]_; for two labels the
-    priors are Jeffreys'.
+    is ``Var_p(sum_a p_a E m_a) + sum_a E(p_a^2) Var m_a``. This is the model of section 4.4 of
+    [1]_. For two labels the priors are Jeffreys'.
 
     References
     ----------
@@ -92,20 +93,20 @@ def chain_moments(unlabeled, label_counts, label_values):
 
 
 def prior_pull(shares, label_counts, label_values):
-    """How far the priors of `chain_moments` move the mean from what the labels say.
+    """Shift of the posterior mean by the priors of `chain_moments`.
 
     Parameters
     ----------
     shares : array-like of shape (n_groups, n_values)
-        How common each value of the autorater is.
+        Proportion of rows with each verdict.
     label_counts, label_values
         As in `chain_moments`.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``sum_a share_a (m - r_a) / (n_a + 1)``, with ``m`` the mean of the label values and ``r_a``
-        that of the ``n_a`` labels of value `a`, where it has none of all labels.
+        ``sum_a share_a (m - r_a) / (n_a + 1)`` with the mean ``m`` of the label values and the mean
+        ``r_a`` of the ``n_a`` labels of verdict `a`, or of all labels if it has none.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def prior_pull(shares, label_counts, label_values):
 
 
 def label_means(label_counts, label_values):
-    """Posterior mean label given each value of the autorater.
+    """Posterior mean label given each verdict.
 
     Parameters
     ----------
@@ -131,9 +132,8 @@ def label_means(label_counts, label_values):
     -------
     ndarray of shape (n_groups, n_values)
 
-    Notes
-    -----
-    ``E m_a`` of `chain_moments`; with two labels, (k + 1/2) / (n + 1) for k of n.
+    Notes ----- The result is ``E m_a`` of `chain_moments`. With two labels it is (k + 1/2) / (n +
+    1) for k of n.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def label_means(label_counts, label_values):
 
 
 def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
-    """Mean of the chain-rule estimand under priors that the labels choose.
+    """Mean of the chain-rule estimand under a prior that the labels choose.
 
     Parameters
     ----------
@@ -157,18 +157,17 @@ def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
     -------
     ndarray of shape (n_groups,)
 
-    Notes
-    -----
-    The prior of the labels given a value is ``Dirichlet(s m)`` with the center `m` of what the
-    labels say together: the shares of all labels, or the mean over values of the shares of each,
-    weighted by ``n_a (s + 1) / (n_a + s)``. The mean is averaged over both centers and over
-    strengths `s` of 1, 4, 16, 64 and 256 by their marginal likelihood; a priori the first center is
-    four times as likely, and a strength as likely as ``s**-0.3``.
+    Notes ----- The prior of the labels given a verdict is ``Dirichlet(s m)``. The center `m` is the
+    distribution of all labels, or the mean of the distributions given each verdict, weighted by
+    ``n_a (s + 1) / (n_a + s)``. The result averages over both centers and over strengths `s` of 1,
+    4, 16, 64 and 256 by their marginal likelihood. The prior probability of the first center is
+    four times that of the second. That of a strength is proportional to ``s**-0.3``.
 
-    With a truth of .99, 20 labels, two values and a useless autorater the mean squared error is
-    1.02 times that of the mean label, 5.2 times with the prior of the paper
-    (test_no_worse_than_the_labels_near_one). Intervals are too short where all labels of a value
-    agree.
+    With a true mean of 0.99, 20 labels, two verdicts and a useless judge the mean squared error is
+    1.02 times that of the mean label; with the prior of the paper it is 5.2 times
+    (test_no_worse_than_the_labels_near_one).
+
+    When not to use it: for intervals, which are too short if all labels of a verdict agree.
 
     Examples
     --------
@@ -181,13 +180,13 @@ def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
     counts = np.asarray(label_counts, float)
     n, n_labels = counts.sum(axis=2, keepdims=True), counts.shape[2]
     log_weights, means = [], []
-    for strength, apart in product(_STRENGTHS, (False, True)):
-        weights = counts * (strength + 1) / (strength + n) if apart else counts
+    for strength, by_value in product(_STRENGTHS, (False, True)):
+        weights = counts * (strength + 1) / (strength + n) if by_value else counts
         together = weights.sum(axis=1, keepdims=True)
         prior = strength * _shares(together, 1 / n_labels)
         terms = gammaln(prior + counts) - gammaln(prior)
         given = gammaln(strength) - gammaln(strength + n[:, :, 0])
-        a_priori = _APART * apart - _POOLS_LITTLE * np.log(strength)
+        a_priori = _BY_VALUE * by_value - _DECAY * np.log(strength)
         log_weights.append(given.sum(axis=1) + terms.sum(axis=(1, 2)) + a_priori)
         added = strength * _shares(together, _EDGE / n_labels) - 1 / n_labels
         means.append(chain_moments(unlabeled, counts + added, label_values).mean)
@@ -195,12 +194,12 @@ def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
 
 
 def _shares(counts, added):
-    """Shares of the labels, with `added` to each."""
+    """Proportions of the labels after adding `added` to each count."""
     return (counts + added) / (counts + added).sum(axis=2, keepdims=True)
 
 
 def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95):
-    """Equal-tailed posterior interval of the chain-rule estimand, without draws.
+    """Equal-tailed posterior interval of the chain-rule estimand by quadrature.
 
     Parameters
     ----------
@@ -215,15 +214,17 @@ def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95)
 
     Notes
     -----
-    One autorater value and two labels: beta quantiles. Two and two, the binary chain rule of
-    section 4.4.1 of Hofer et al. (2024, see `chain_moments`): nested quadrature, with errors of the
-    ends around 1e-6 of a standard deviation, and at most 1e-3 where labels are few and the
-    autorater was hardly ever wrong (test_binary_against_slow_quadrature). Any other number of
-    values and labels, or few unlabeled rows: Fourier inversion, some four times slower with two
-    labels and 20 to 200 times with more, as accurate but for ends near the edge of the range, which
-    can be off by 4e-4. With at least three but few unlabeled rows ends are off by up to .03
-    standard deviations; with fewer than three they
-    are quantiles of 200,000 draws of a fixed seed, off by .01.
+    The method depends on the numbers of verdicts and labels. Errors are in standard deviations.
+
+    - One verdict, two labels: beta quantiles.
+    - Two verdicts, two labels (section 4.4.1 of Hofer et al. 2024, see `chain_moments`): nested
+      quadrature. Errors are about 1e-6, and at most 1e-3 with few labels and a judge with hardly
+      any errors (test_binary_against_slow_quadrature).
+    - Other numbers, or few unlabeled rows: Fourier inversion, about 4 times slower with two labels
+      and 20 to 200 times slower with more. Errors are as small, but up to 4e-4 near the edge of the
+      range and up to 0.03 with few unlabeled rows.
+    - Fewer than three unlabeled rows: quantiles of 200,000 draws with a fixed seed. Errors are
+      about 0.01.
 
     Examples
     --------
@@ -249,6 +250,7 @@ def chain_draws(unlabeled, label_counts, label_values, n_draws, rng):
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
@@ -256,8 +258,8 @@ def chain_draws(unlabeled, label_counts, label_values, n_draws, rng):
 
     Notes
     -----
-    All labels given one autorater value are drawn jointly: P(win | a) and P(loss | a) drawn apart
-    could sum to more than 1.
+    The probabilities of all labels given one verdict are drawn jointly. Separate draws of
+    P(win | a) and P(loss | a) could sum to more than 1.
 
     Examples
     --------
@@ -284,7 +286,7 @@ def _posteriors(unlabeled, label_counts, label_values):
 
 
 def _quantiles(unlabeled, label_counts, label_values, tail):
-    """Both ends, for labels that stand for numbers from 0 to 1."""
+    """Both ends of the interval, for label values from 0 to 1."""
     n_values, n_labels = label_counts.shape[1:]
     if n_values == 1 and n_labels == 2:
         a, b = label_counts[:, 0, np.argsort(label_values)[::-1]].T + 0.5
@@ -309,7 +311,7 @@ def _quantiles(unlabeled, label_counts, label_values, tail):
 
 
 def _binary_quantiles(unlabeled, label_counts, label_values, moments, tails):
-    """The upper end is one minus the lower end with right and wrong swapped."""
+    """Both ends; the upper end is one minus the lower end for swapped labels."""
     k, n = label_counts[:, :, int(np.argmax(label_values))], label_counts.sum(axis=2)
     mean, variance = moments.mean, moments.unlabeled_variance + moments.labeled_variance
     share = moments.unlabeled_variance / variance

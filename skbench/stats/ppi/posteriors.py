@@ -1,11 +1,11 @@
-"""Posteriors of means and proportions under weak priors, and draws from them."""
+"""Draws from posteriors of means and proportions under weak priors."""
 
 import numpy as np
 
 from skbench.stats._arrays import floats
 from skbench.stats.ppi._quadrature import gauss_rule
 
-_LARGEST_T_SAMPLE = 30  # above, the posterior of a mean is taken as normal
+_LARGEST_T_SAMPLE = 30  # with more rows the posterior of a mean is normal
 
 
 def mean_draws(mean, variance, n, n_draws, rng):
@@ -16,23 +16,25 @@ def mean_draws(mean, variance, n, n_draws, rng):
     mean : array-like of shape (n_groups,)
         Sample means, in the units of the score.
     variance : array-like of shape (n_groups,)
-        Sample variances with divisor ``n - 1``, score units squared.
+        Sample variances with divisor ``n - 1``, in squared units of the score.
     n : array-like of shape (n_groups,)
         Numbers of observations.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
     ndarray of shape (n_draws, n_groups)
-        nan for groups of fewer than two observations.
+        Draws; nan in groups with fewer than two observations.
 
     Notes
     -----
-    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference: normal with variance
-    ``variance / n`` above 30 observations, Student's t with ``n - 1`` degrees of freedom up to 30.
-    With three observations or fewer its variance is infinite.
+    The posterior is that of section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered
+    Inference. It is normal with variance ``variance / n`` above 30 observations, and Student's t
+    with ``n - 1`` degrees of freedom up to 30. With three observations or fewer its variance is
+    infinite.
 
     Examples
     --------
@@ -45,7 +47,6 @@ def mean_draws(mean, variance, n, n_draws, rng):
     df = np.where(n > _LARGEST_T_SAMPLE, np.inf, np.where(n >= 2, n - 1, np.nan))
     shape = (n_draws, *location.shape)
     draws = rng.standard_normal(shape)
-    # Student's t is a normal over the root of an independent chi-square over its df.
     small = np.isfinite(df)
     freedom = np.where(small, df, 1.0)
     chi_square = 2 * rng.standard_gamma(freedom / 2, shape)
@@ -59,10 +60,11 @@ def proportion_draws(k, n, n_draws, rng):
     Parameters
     ----------
     k, n : array-like of shape (n_groups,)
-        Successes and trials; ``n = 0`` gives draws from the prior.
+        Numbers of successes and of trials. ``n = 0`` gives draws from the prior.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
@@ -88,20 +90,21 @@ def k_proportion_draws(counts, n_draws, rng):
     Parameters
     ----------
     counts : array-like of shape (..., n_values)
-        How often each of the K values occurred.
+        Counts of the K values.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
     ndarray of shape (n_draws, ..., n_values)
-        Draws from Dirichlet(counts + 1/K); they sum to 1 over the last axis.
+        Draws from Dirichlet(counts + 1/K), which sum to 1 along the last axis.
 
     Notes
     -----
-    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For K = 2 this is
-    `proportion_draws`.
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For K = 2 the
+    posterior is that of `proportion_draws`.
 
     Examples
     --------
@@ -115,24 +118,24 @@ def k_proportion_draws(counts, n_draws, rng):
 
 
 def beta_rule(a, b, n_nodes):
-    """Gauss quadrature for the expectation under each of many beta distributions.
+    """Gauss quadrature for expectations under many beta distributions.
 
     Parameters
     ----------
     a, b : array-like of shape (n_groups,)
-        Parameters of the betas.
+        Parameters of the beta distributions.
     n_nodes : int
         Number of nodes.
 
     Returns
     -------
     nodes, weights : ndarray of shape (n_groups, n_nodes)
-        Nodes in [0, 1] and weights that sum to 1; expectations of polynomials up to degree
+        Nodes in [0, 1] and weights that sum to 1. Expectations of polynomials up to degree
         ``2 n_nodes - 1`` are exact.
 
     Notes
     -----
-    The recurrence of the Jacobi polynomials, by Golub and Welsch (1969).
+    The nodes come from the recurrence of the Jacobi polynomials (Golub and Welsch 1969).
 
     Examples
     --------
@@ -147,7 +150,7 @@ def beta_rule(a, b, n_nodes):
     diagonal[:, :1] = (a - b) / (a + b)
     diagonal[:, 1:] = (a - b) * (a + b - 2) / ((total - 2) * total)
     squares = np.empty((len(a), n_nodes - 1))
-    # The general formula is 0 / 0 in its first entry when a + b = 1.
+    # The first entry of the general formula is 0 / 0 if a + b = 1.
     squares[:, :1] = 4 * a * b / ((a + b) ** 2 * (a + b + 1))
     j, rest = i[1:], total[:, 1:] - 2
     numerator = 4 * j * (j + a - 1) * (j + b - 1) * (j + a + b - 2)

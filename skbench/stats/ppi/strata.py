@@ -1,4 +1,4 @@
-"""Strata of scores: where they are cut, which are merged, how they are summed."""
+"""Strata of scores: cut points, merging, and weighted sums."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from skbench.stats.intervals.moments import divided, satterthwaite_df
 from skbench.stats.ppi.posteriors import k_proportion_draws, mean_draws
 
-_FEWEST = 3  # labeled, and unlabeled, rows of a stratum that stands alone
+_FEWEST = 3  # labeled rows, and unlabeled rows, of a stratum that is not merged
 
 
 class StratifiedMean(NamedTuple):
@@ -18,7 +18,7 @@ class StratifiedMean(NamedTuple):
     value, variance, unlabeled_variance, df : ndarray of shape (n_groups,)
         As in `DifferenceEstimate`.
     weights : ndarray of shape (n_groups, n_strata)
-        Weight of each stratum; 0 for strata without rows.
+        Weight of each stratum; 0 without rows.
     """
 
     value: np.ndarray
@@ -29,7 +29,7 @@ class StratifiedMean(NamedTuple):
 
 
 def quantile_edges(scores, codes, n_groups, n_strata):
-    """Quantiles of scores at which bins of equal frequency are cut, group by group.
+    """Cut points between bins of equal frequency in each group.
 
     Parameters
     ----------
@@ -38,17 +38,17 @@ def quantile_edges(scores, codes, n_groups, n_strata):
     codes : ndarray of int of shape (n_rows,)
         Group of each row.
     n_groups, n_strata : int
-        Numbers of groups, and of bins.
+        Numbers of groups and of bins.
 
     Returns
     -------
     ndarray of shape (n_groups, n_strata - 1)
-        Rising; inf in a group without rows.
+        Cut points in increasing order; inf in a group without rows.
 
     Notes
     -----
-    Linear interpolation between order statistics, as numpy does. Equal quantiles leave bins between
-    them empty.
+    The cut points are quantiles with linear interpolation, as in numpy. Bins between equal cut
+    points are empty.
 
     Examples
     --------
@@ -64,21 +64,21 @@ def quantile_edges(scores, codes, n_groups, n_strata):
 
 
 def strata_between(scores, edges, codes):
-    """Bin of each row between the edges of its group, those of `quantile_edges`.
+    """Bin of each row between the cut points of its group.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows,)
         Scores.
     edges : ndarray of shape (n_groups, n_strata - 1)
-        Rising; a score equal to one goes to the upper bin.
+        Cut points from `quantile_edges`. A score equal to a cut point belongs to the upper bin.
     codes : ndarray of int of shape (n_rows,)
         Group of each row.
 
     Returns
     -------
     ndarray of int of shape (n_rows,)
-        0 to ``n_strata - 1``.
+        Bins from 0 to ``n_strata - 1``.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def strata_between(scores, edges, codes):
 
 
 def merged_strata(n_labeled, n_unlabeled):
-    """Which strata are too thin to stand alone and join "miscellaneous".
+    """Whether strata have too few rows and must be merged into one.
 
     Parameters
     ----------
@@ -102,12 +102,11 @@ def merged_strata(n_labeled, n_unlabeled):
     Returns
     -------
     ndarray of bool of shape (n_groups, n_strata)
-        Members of "miscellaneous"; strata without rows are none.
+        Whether the stratum is merged; False for strata without rows.
 
-    Notes
-    -----
-    Strata with fewer than three labeled or three unlabeled rows join it. While it has some rows
-    but is itself such a one, the stratum with the fewest rows joins too.
+    Notes ----- Strata with fewer than three labeled or three unlabeled rows are merged. While the
+    merged stratum is still too small, the smallest other stratum joins it. Hofer et al. (2024) call
+    it "miscellaneous".
 
     Examples
     --------
@@ -130,25 +129,23 @@ def merged_strata(n_labeled, n_unlabeled):
 
 
 def stratified_mean(value, variance, unlabeled_variance, df, counts):
-    """Estimates in strata, weighed by how many unlabeled rows fall into each.
+    """Sum of estimates in strata, weighted by their numbers of unlabeled rows.
 
     Parameters
     ----------
     value, variance, unlabeled_variance, df : ndarray of shape (n_groups, n_strata)
-        Estimates in the strata, as `skbench.stats.ppi.difference_estimate` gives them.
+        Estimates in the strata from `skbench.stats.ppi.difference_estimate`.
     counts : ndarray of shape (n_groups, n_strata)
-        Numbers of unlabeled rows, 0 for a stratum that does not exist.
+        Numbers of unlabeled rows; 0 if a stratum does not exist.
 
     Returns
     -------
     StratifiedMean
 
-    Notes
-    -----
-    Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and variances and
-    p of the Dirichlet law with parameters ``N_k + 1 / K`` (Hofer et al. 2024, Bayesian
-    Prediction-Powered Inference), K being the number of strata with rows. The degrees of freedom
-    are Satterthwaite's for the labeled parts.
+    Notes ----- The result has the mean and variance of ``sum p_k m_k``. The `m_k` are independent
+    with the given means and variances. The weights p have the Dirichlet distribution with
+    parameters ``N_k + 1 / K`` for K strata with rows (Hofer et al. 2024, Bayesian
+    Prediction-Powered Inference). The degrees of freedom are Satterthwaite's for the labeled parts.
 
     Examples
     --------
@@ -171,14 +168,14 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     between = ((p * (value - mean[:, None]) ** 2).sum(axis=1)) / (total[:, 0] + 1)
     labels = square * (variance - fixed)
     freedom = satterthwaite_df(labels, np.where(exists, df, 1.0))
-    # Without any spread among the residuals there is nothing to weigh the strata by.
+    # If no stratum has residual variance, Satterthwaite's formula is 0 / 0.
     freedom = np.where(labels.sum(axis=1) > 0, freedom, np.where(exists, df, 0.0).sum(axis=1))
     unlabeled = (square * fixed).sum(axis=1) + between
     return StratifiedMean(mean, labels.sum(axis=1) + unlabeled, unlabeled, freedom, p)
 
 
 def stratified_draws(estimates, n_labeled, n_unlabeled, counts, n_draws, rng):
-    """Draws from the posterior of the sum that `stratified_mean` has the moments of.
+    """Draws from the posterior of the sum in `stratified_mean`.
 
     Parameters
     ----------
@@ -191,16 +188,17 @@ def stratified_draws(estimates, n_labeled, n_unlabeled, counts, n_draws, rng):
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
     ndarray of shape (n_draws, n_groups)
-        nan for a group with a stratum of fewer than two labels.
+        Draws; nan for a group with a stratum of fewer than two labels.
 
     Notes
     -----
-    The autorater's mean and the rectifier of each stratum by `mean_draws`, the weights by
-    `k_proportion_draws`, all independent.
+    `mean_draws` gives the judge's mean and the rectifier of each stratum, and `k_proportion_draws`
+    gives the weights. All are independent.
 
     Examples
     --------
@@ -215,7 +213,7 @@ def stratified_draws(estimates, n_labeled, n_unlabeled, counts, n_draws, rng):
     for group, rows in enumerate(zip(*columns, strict=True)):
         value, variance, fixed, n, N, count = (column[rows[-1] > 0] for column in rows)
         labels = mean_draws(value, (variance - fixed) * n, n, n_draws, rng)
-        # Of fewer than two unlabeled rows the autorater's mean is not used.
+        # The judge has weight 0 with fewer than two unlabeled rows.
         judged = mean_draws(0 * fixed, fixed * N, np.maximum(N, 2), n_draws, rng)
         share = k_proportion_draws(count, n_draws, rng)
         draws[:, group] = (share * (labels + judged)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Bootstrap of items and posteriors of counts."""
+"""Bootstrap of items, and posteriors of counts and of repeated answers."""
 
 from skbench.stats.resampling._bootstrap import (
     binomial_means,

@@ -1,14 +1,14 @@
-"""Draws from weights on a grid, and of beta laws."""
+"""Draws from distributions on a grid and from beta distributions."""
 
 import numpy as np
 from scipy.special import expit
 
-_STEPS = 256  # of a table of the cells that levels are in
-_LEVEL = 1e-6  # change of the log density within a cell that is none
+_STEPS = 256  # of a table of the cells of quantiles
+_FLAT = 1e-6  # change of the log density within a cell that counts as 0
 
 
 def betas(a, b, rng):
-    """Draws of beta laws, one each."""
+    """One draw from each beta distribution."""
     if min(a.min(), b.min()) <= 1:
         return rng.beta(a, b)
     size, level = a + b, rng.random(a.shape)
@@ -17,7 +17,7 @@ def betas(a, b, rng):
         log_odds = np.log(level / (1 - level)) / slope
         right = a * np.exp(log_odds)
         total = b + right
-        # The density, in logs, over four times the squared level: that is the proposal's.
+        # Log ratio of the density to that of the proposal, which is proportional to level^2.
         density = size * np.log(size / total) + (a + slope) * log_odds
         accepted = density > np.log(4 * level**2 * rng.random(a.shape))
     rejected = np.flatnonzero(~accepted)
@@ -26,8 +26,8 @@ def betas(a, b, rng):
     return draws
 
 
-class CountLaw:
-    """A law of (a, b) on a grid: the log-linear interpolation of its weights, or its points."""
+class GridDistribution:
+    """Distribution of (a, b) by log-linear interpolation of weights on a grid, or at its points."""
 
     def __init__(self, a, b, weight, n_sizes=1):
         if n_sizes == 1:
@@ -49,7 +49,7 @@ class CountLaw:
         u, t = self._u, self._t
         rows, part = self._sizes.quantiles(0, rng.random(n_draws))
         level = rng.random(n_draws)
-        # At the same level of the rows on either side.
+        # The same quantile level in the rows on both sides.
         both = np.append(rows, rows + 1)
         cell, share = self._rows.quantiles(both, np.tile(level, 2))
         cell += both * t.shape[1]
@@ -61,14 +61,14 @@ class CountLaw:
 
 
 class LogLinear:
-    """Laws whose log densities are linear between equally spaced points, one per row."""
+    """Distributions with log densities that are linear between equally spaced points, by row."""
 
     def __init__(self, density):
         left, right = density[:, :-1], density[:, 1:]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             self._slope = slope = np.log(right) - np.log(left)
-            # (exp(slope) - 1) / slope, 1 where the density is level, 0 where it is cut off.
-            mass = np.where(np.abs(slope) < _LEVEL, (left + right) / 2, (right - left) / slope)
+            # The limit of (right - left) / slope for a constant density is its mean.
+            mass = np.where(np.abs(slope) < _FLAT, (left + right) / 2, (right - left) / slope)
             mass = np.where(np.isfinite(slope), mass, 0.0)
             self._cumulative = np.pad(np.cumsum(mass, axis=1), [(0, 0), (1, 0)])
             self._cumulative /= self._cumulative[:, -1:]
@@ -76,7 +76,7 @@ class LogLinear:
         self._table = np.stack([np.searchsorted(own, steps, "right") for own in ends])
 
     def quantiles(self, row, level):
-        """Cells between the points of these rows, and places in them, at levels of their laws."""
+        """Quantiles of the given rows, as cells between points and positions in the cells."""
         slope, cell = self._slope, self._cells(row, level)
         at, start = cell + row * slope.shape[1], cell + row * self._cumulative.shape[1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -85,10 +85,10 @@ class LogLinear:
             share = np.clip(share, 0, 1)
             tilt = slope.ravel().take(at)
             place = np.log1p(share * np.expm1(tilt)) / tilt
-        return cell, np.where(np.abs(tilt) < _LEVEL, share, np.clip(place, 0, 1))
+        return cell, np.where(np.abs(tilt) < _FLAT, share, np.clip(place, 0, 1))
 
     def _cells(self, row, level):
-        """The cell of each level, searched from where a table of equal steps says."""
+        """The cell of each quantile level, by linear search from the entry of a table."""
         cell = self._table.ravel().take(row * _STEPS + (level * _STEPS).astype(int))
         last, ends = self._slope.shape[1] - 1, self._cumulative.ravel()
         start, early = 1 + row * self._cumulative.shape[1], np.arange(level.size)

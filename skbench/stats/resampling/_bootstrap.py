@@ -1,38 +1,40 @@
-"""Bootstrap draws of mean scores: of counts, of normal means, of resampled items or clusters."""
+"""Bootstrap replicates of mean scores from counts, normal means, or resampled items or clusters."""
 
 import numpy as np
 
 from skbench.stats._arrays import floats
 
-_BATCH_CELLS = 2**21  # resampling counts held at once, 16 MB
-# Measured: numpy's multinomial costs about 20 times as much per row as an index per item.
+_BATCH_CELLS = 2**21  # resampling counts in memory, 16 MB
+# In numpy a multinomial count per row takes about 20 times as long as an index per item.
 _ITEMS_PER_ROW = 20
 
 
 def binomial_means(z, n, n_draws, rng):
-    """Bootstrap draws of proportions, without resampling a single item.
+    """Bootstrap replicates of proportions without resampling items.
 
     Parameters
     ----------
     z : array-like of shape (...)
         Observed proportions, 0 to 1.
     n : array-like of int of shape (...)
-        Number of items behind each. Broadcasts against `z`.
+        Numbers of items. They broadcast against `z`.
     n_draws : int
-        Number of draws.
+        Number of replicates.
     rng : numpy.random.Generator
-        Source of the draws.
+        Source of randomness.
 
     Returns
     -------
     ndarray of shape (n_draws, ...)
-        Proportions of right answers among `n` items drawn with replacement.
+        Proportions of correct answers among `n` items drawn with replacement.
 
     Notes
     -----
-    The number of right answers among items drawn with replacement is ``Binomial(n, z)``: exactly
-    the bootstrap of [1]_. Items must be independent, and so must the errors of models that are
-    compared.
+    The number of correct answers among items drawn with replacement has the distribution
+    ``Binomial(n, z)``. So this is exactly the bootstrap of [1]_.
+
+    When not to use it: for dependent items, or to compare models that answered the same items
+    (`resampled_means`).
 
     References
     ----------
@@ -46,20 +48,20 @@ def binomial_means(z, n, n_draws, rng):
     [0.15 0.  ]
     """
     z, n = np.broadcast_arrays(np.asarray(z, dtype=float), np.asarray(n))
-    # Draws on the last axis: numpy prepares a law once and uses it for all of them.
+    # With draws on the last axis numpy initializes each distribution only once.
     counts = rng.binomial(n[..., None], z[..., None], size=(*z.shape, n_draws))
     return np.moveaxis(counts, -1, 0) / n
 
 
 def normal_means(z, sigma2, n_draws, rng):
-    """Draws of means whose sampling variance is all that is known.
+    """Normal draws of means with known sampling variance.
 
     Parameters
     ----------
     z : array-like of shape (...)
         Observed means.
     sigma2 : array-like of shape (...)
-        Their sampling variances. Broadcasts against `z`.
+        Sampling variances of the means. They broadcast against `z`.
     n_draws, rng
         As in `binomial_means`.
 
@@ -79,7 +81,7 @@ def normal_means(z, sigma2, n_draws, rng):
 
 
 def distinct_rows(rows):
-    """The different rows of a table, and how often each occurs.
+    """Distinct rows of a table and their counts.
 
     Parameters
     ----------
@@ -89,13 +91,13 @@ def distinct_rows(rows):
     Returns
     -------
     rows : ndarray of shape (n_distinct, n_columns)
-        Sorted.
+        Distinct rows in sorted order.
     counts : ndarray of int of shape (n_distinct,)
-        How often each occurs.
+        Number of occurrences of each row.
 
     Notes
     -----
-    `resampled_means` draws how often each kind of row occurs.
+    The result is the input of `resampled_means`.
 
     Examples
     --------
@@ -107,30 +109,32 @@ def distinct_rows(rows):
 
 
 def resampled_means(sums, sizes, counts, n_draws, rng):
-    """Bootstrap draws of the means of several models, whole rows at a time.
+    """Bootstrap replicates of the means of several models on the same items.
 
     Parameters
     ----------
     sums : ndarray of shape (n_rows, n_models)
-        Sum of the scores of each model in each row: an item, or a cluster of items.
+        Sum of the scores of each model in each row. A row is an item or a cluster of items.
     sizes : ndarray of shape (n_rows, n_models)
-        Number of scores in each sum, 1 for items; at least 1. One column stands for all models.
+        Number of scores in each sum, at least 1. It is 1 for items. A single column applies to all
+        models.
     counts : ndarray of int of shape (n_rows,)
-        How many items or clusters look like this row.
+        Number of items or clusters that equal the row.
     n_draws, rng
         As in `binomial_means`.
 
     Returns
     -------
     ndarray of shape (n_draws, n_models)
-        Mean score of each model over ``counts.sum()`` items or clusters drawn with replacement, the
-        same for all models.
+        Mean score of each model over ``counts.sum()`` items or clusters drawn with replacement. All
+        models have the same items.
 
-    Notes
-    -----
-    With ``w ~ Multinomial(N, counts / N)`` a draw is ``sum w_r sums_r / sum w_r sizes_r``: the
-    plain, the paired (several models) or the cluster bootstrap (one row per cluster). With few
-    clusters the variance is that of CR0, too small by a factor of about ``(C - 1) / C``.
+    Notes ----- With ``w ~ Multinomial(N, counts / N)`` a replicate is ``sum w_r sums_r / sum w_r
+    sizes_r``. This is the paired bootstrap for several models, and the cluster bootstrap if rows
+    are clusters.
+
+    When not to use it: with few clusters C, because the variance is that of CR0, which is too small
+    by a factor of about ``(C - 1) / C``.
 
     Examples
     --------
@@ -153,23 +157,23 @@ def resampled_means(sums, sizes, counts, n_draws, rng):
 
 
 def two_sided_p_value(draws):
-    """Bootstrap p-value of the hypothesis that a quantity is 0.
+    """Two-sided bootstrap p-value of the hypothesis that a quantity is 0.
 
     Parameters
     ----------
     draws : array-like of shape (n_draws, ...)
-        Draws of the quantity.
+        Bootstrap replicates of the quantity.
 
     Returns
     -------
     ndarray of shape (...)
-        ``min(1, 2 (1 + k) / (1 + n_draws))``, `k` the number of draws on the rarer side of 0, those
-        at 0 included.
+        P-values ``min(1, 2 (1 + k) / (1 + n_draws))``. `k` is the number of replicates on the rarer
+        side of 0, including those at 0.
 
     Notes
     -----
-    The smallest level at which the equal-tailed quantile interval excludes 0; the 1s keep it above
-    0.
+    The p-value is the smallest significance level at which the equal-tailed quantile interval
+    excludes 0. The added 1s keep it above 0.
 
     Examples
     --------
@@ -183,12 +187,12 @@ def two_sided_p_value(draws):
 
 
 def _by_item(n_rows, n_items):
-    """Whether an index per item is cheaper than a multinomial count per row."""
+    """Whether an index per item is faster than a multinomial count per row."""
     return n_items < _ITEMS_PER_ROW * n_rows
 
 
 def _resampling_counts(counts, n_draws, rng):
-    """How often each row is drawn; ndarray of float of shape (n_draws, n_rows)."""
+    """Number of times that each row is drawn, as floats of shape (n_draws, n_rows)."""
     n_rows, n_items = len(counts), int(counts.sum())
     if not _by_item(n_rows, n_items):
         return rng.multinomial(n_items, counts / n_items, size=n_draws).astype(float)

@@ -1,7 +1,8 @@
 """The hierarchical beta-binomial model by quadrature.
 
-``k_j ~ Binomial(n_j, theta_j)``, ``theta_j ~ Beta(a, b)``: the marginal likelihood of (a, b) has a
-closed form, so a grid in the logit of ``a / (a + b)`` and the log of ``a + b`` suffices.
+The model is ``k_j ~ Binomial(n_j, theta_j)`` and ``theta_j ~ Beta(a, b)``. The marginal likelihood
+of (a, b) has a closed form, so a grid in the logit of ``a / (a + b)`` and the log of ``a + b`` is
+enough.
 """
 
 from functools import partial
@@ -11,21 +12,21 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.special import expit
 
-from skbench.stats.resampling._beta_draws import CountLaw, betas
+from skbench.stats.resampling._beta_draws import GridDistribution, betas
 from skbench.stats.resampling._rising import MarginalLikelihood
 
-_CUT = 30.0  # nats below the peak where the grid ends: exp(-30) = 1e-13
-_COARSE = 16  # points of a pass that looks for the ends
+_CUT = 30.0  # the grid ends where the log density is this far below its peak (exp(-30) = 1e-13)
+_COARSE = 16  # points of a pass that searches for the ends
 _SETTLED = 0.5  # a pass that keeps this share of its range has found the ends
 _MAX_PASSES = 100
 _CORNER = 1e-9  # share of the logit means below which a row starts from all of them
-_INSET = 1e-3  # of the log sizes: the corners of the box hold next to no logit means
-_N_SIZES = (48, 96, 192, 384)  # and two thirds as many logit means
-_CELLS = 2**14  # accuracies drawn at once, few enough for the cache
+_INSET = 1e-3  # of the log sizes, because the corners of the box contain few logit means
+_N_SIZES = (48, 96, 192, 384)  # with two thirds as many logit means
+_CELLS = 2**14  # accuracies per block of draws, few enough for the cache
 
 
 class PosteriorGrid(NamedTuple):
-    """Points and weights of the posterior of (a, b), as `posterior_grid` returns them."""
+    """Points and weights of the posterior of (a, b), from `posterior_grid`."""
 
     a: np.ndarray
     b: np.ndarray
@@ -35,21 +36,21 @@ class PosteriorGrid(NamedTuple):
     error: np.ndarray
     n_sizes: int = 1
 
-    def laws(self):
-        """The law of (a, b) of each model, ready for draws."""
+    def distributions(self):
+        """The distribution of (a, b) of each model, which can be sampled."""
         rows = zip(self.a, self.b, self.weight, strict=True)
-        return [CountLaw(*row, self.n_sizes) for row in rows]
+        return [GridDistribution(*row, self.n_sizes) for row in rows]
 
 
 def log_marginal_likelihood(k, n, a, b):
-    """Log probability of the answers given (a, b), the accuracies integrated out.
+    """Log probability of the answers given (a, b), integrated over accuracies.
 
     Parameters
     ----------
     k, n : ndarray of shape (n_models, n_tasks)
-        Right answers and items.
+        Numbers of correct answers and of items.
     a, b : ndarray of shape (n_models, ...)
-        Parameters of the beta law of accuracies, positive.
+        Positive parameters of the beta distribution of accuracies.
 
     Returns
     -------
@@ -57,12 +58,12 @@ def log_marginal_likelihood(k, n, a, b):
 
     Notes
     -----
-    ``sum_j log B(a + k_j, b + n_j - k_j) - log B(a, b)``: the probability of the answers in their
-    order.
+    The result is ``sum_j log B(a + k_j, b + n_j - k_j) - log B(a, b)``, the probability of the
+    answers in their order.
 
     Examples
     --------
-    A uniform law gives one right answer among 3, which comes in 3 orders, the probability 1/4.
+    Under a uniform distribution one correct answer among 3 has probability 1/4, in 3 orders.
 
     >>> one, three = np.array([[1.0]]), np.array([[3.0]])
     >>> log_marginal_likelihood(one, three, np.ones((1, 1)), np.ones((1, 1))).round(4)
@@ -74,43 +75,42 @@ def log_marginal_likelihood(k, n, a, b):
 
 
 def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
-    """Posterior of (a, b) of each model on a grid that adapts to it.
+    """Posterior of (a, b) of each model on an adaptive grid.
 
     Parameters
     ----------
     k, n : ndarray of shape (n_models, n_tasks)
-        Right answers and items.
+        Numbers of correct answers and of items.
     log_prior : callable
-        ``log_prior(a, b)``, the log prior density of (a, b) for arrays of shape (n_models, ...);
-        minus infinity outside its support.
+        Function ``log_prior(a, b)`` that returns the log prior density for arrays of shape
+        (n_models, ...). It is minus infinity outside the support of the prior.
     a, b : array-like of shape (2,) or (n_models, 2)
-        Where to start looking: positive ranges of the two parameters, such as extreme quantiles of
-        the prior. They are narrowed and widened to the posterior, but should be no wider than the
-        support of the prior.
+        Initial positive ranges of the two parameters, such as extreme quantiles of the prior. They
+        adapt to the posterior. They should not exceed the support of the prior.
     tolerance : float, default=1e-3
-        `error` of the grid beyond which it is refined.
+        The grid is refined while its `error` is larger.
     refine : int, default=1
-        Multiplies the number of points along either axis.
+        Factor of the number of points along each axis.
 
     Returns
     -------
     PosteriorGrid
-        `a`, `b` and `weight` (summing to 1) of shape (n_models, n_points); `log_evidence`,
-        `edge_mass` (the weight of the outermost points) and `error` (the change of the log evidence
-        when every second point is left out) of shape (n_models,); `n_sizes`, the number of sizes
-        ``a + b``, each with equally many points in a row.
+        `a`, `b` and `weight` have the shape (n_models, n_points), and weights sum to 1.
+        `log_evidence`, `edge_mass` (the weight of the outermost points) and `error` (the change of
+        the log evidence without every second point) have the shape (n_models,). `n_sizes` is the
+        number of sizes ``a + b``, which have the same number of points.
 
     Notes
     -----
-    For every log size the grid in the logit mean runs between the points where the density has
-    fallen to exp(-30) of its peak; likewise for the log size. The trapezoid rule converges
-    exponentially for smooth densities, so `error` overstates that of the returned grid
-    (test_refining_the_grid). Priors with jumps converge only like the spacing. Posteriors must have
-    one peak.
+    In both directions the grid ends where the density is exp(-30) of its peak. For smooth densities
+    the trapezoid rule converges exponentially, so `error` overestimates the error of the returned
+    grid (test_refining_the_grid). For priors with jumps the error is proportional to the spacing.
+
+    When not to use it: for posteriors with several peaks.
 
     Examples
     --------
-    One task of one item under ``a, b ~ Exp(1)``: right and wrong are equally probable.
+    One task with one item under ``a, b ~ Exp(1)`` has a correct answer with probability 1/2.
 
     >>> one = np.ones((1, 1))
     >>> grid = posterior_grid(one, one, lambda a, b: -a - b, (1e-9, 30), (1e-9, 30))
@@ -130,7 +130,7 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
     ends = None
     for n_sizes in _N_SIZES:
         u = np.linspace(low, high, refine * n_sizes, axis=-1)
-        # Ends at about the same sizes, from a coarser grid, are a better start than the box.
+        # The ends of a coarser grid are a better start than the box.
         start = _logit_means(u, *box) if ends is None else np.repeat(ends, 2, axis=2)
         ends = np.array(_zoom(partial(log_density, u), *start)[:2])
         t = np.linspace(*ends, 2 * u.shape[1] // 3, axis=-1)
@@ -146,9 +146,9 @@ def posterior_accuracy(k, n, grid):
     Parameters
     ----------
     k, n : ndarray of shape (n_models, n_tasks)
-        Right answers and items.
+        Numbers of correct answers and of items.
     grid : PosteriorGrid
-        What `posterior_grid` returned for them.
+        Result of `posterior_grid` for the same counts.
 
     Returns
     -------
@@ -172,15 +172,15 @@ def posterior_accuracy(k, n, grid):
     )
 
 
-def draw_accuracies(k, n, law, n_draws, rng):
+def draw_accuracies(k, n, distribution, n_draws, rng):
     """Independent draws of the accuracies of one model from their posterior.
 
     Parameters
     ----------
     k, n : ndarray of shape (n_tasks,)
-        Right answers and items of the model.
-    law : object
-        The model's of ``PosteriorGrid.laws()``.
+        Numbers of correct answers and of items of the model.
+    distribution : object
+        Entry of ``PosteriorGrid.distributions()`` for the model.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
@@ -192,62 +192,64 @@ def draw_accuracies(k, n, law, n_draws, rng):
 
     Notes
     -----
-    (a, b) is drawn between the points, from the density whose logarithm is linear there: first the
-    log size, then the logit mean. With 4 tasks of 10 items quantiles are .013 posterior standard
-    deviations off at most, .10 if left on the points (test_quantiles_between_the_points).
+    (a, b) is drawn from a density whose logarithm is linear between the points: first the log size,
+    then the logit mean. With 4 tasks of 10 items the error of quantiles is at most 0.013 posterior
+    standard deviations, against 0.10 with draws at the points (test_quantiles_between_the_points).
 
     Examples
     --------
     >>> rng, one = np.random.default_rng(0), np.ones((1, 1))
-    >>> [law] = PosteriorGrid(one, one, one, *np.zeros((3, 1))).laws()
-    >>> draws = draw_accuracies(np.array([7.0]), np.array([10.0]), law, 10_000, rng)
+    >>> [known] = PosteriorGrid(one, one, one, *np.zeros((3, 1))).distributions()
+    >>> draws = draw_accuracies(np.array([7.0]), np.array([10.0]), known, 10_000, rng)
     >>> float(draws.mean().round(2))
     0.67
     """
-    a, b = law.draws(n_draws, rng)
+    a, b = distribution.draws(n_draws, rng)
     accuracies = np.empty((n_draws, len(k)))
     step = max(1, _CELLS // len(k))
     for some in (slice(start, start + step) for start in range(0, n_draws, step)):
-        # n - k first: where it is 0, a small b would be lost in b + n.
+        # n - k comes first, because b + n would lose a small b.
         accuracies[some] = betas(a[some, None] + k, b[some, None] + (n - k), rng)
     return accuracies
 
 
-def draw_means(k, n, shares, law, n_draws, rng, new=0.0):
-    """Draws of weighted means of the accuracies of one model, without those of single tasks.
+def draw_means(k, n, shares, distribution, n_draws, rng, new=0.0):
+    """Draws of weighted means of one model's accuracies, without draws of single tasks.
 
     Parameters
     ----------
-    k, n, law, n_draws, rng
+    k, n, distribution, n_draws, rng
         As in `draw_accuracies`.
     shares : ndarray of shape (n_tasks, n_means)
-        Weights of the tasks in each mean. No task is in two of them.
+        Weights of the tasks in each mean. Each task belongs to at most one mean.
     new : ndarray of shape (n_tasks,), default=0
-        For scores on new test sets instead of accuracies: 1 over their sizes.
+        Inverse sizes of new test sets, to draw scores on these sets instead of accuracies.
 
     Returns
     -------
     draws : ndarray of shape (n_draws, n_means)
+        Draws of the means.
     skewness : ndarray of shape (n_draws, n_means)
-        Of the means given (a, b).
+        Skewness of the means given (a, b).
 
     Notes
     -----
-    Given (a, b) a mean of many tasks is all but normal. Its first three moments are exact; what is
-    left out is of the order of the squared skewness (test_draws_of_means_are_those_of_sums).
+    Given (a, b) the mean of many tasks is nearly normal. The draws have the exact first three
+    moments. The error is of the order of the squared skewness
+    (test_draws_of_means_are_those_of_sums).
 
     Examples
     --------
     >>> k, n, one = np.full(100, 7.0), np.full(100, 10.0), np.ones((1, 1))
     >>> shares, rng = np.full((100, 1), 0.01), np.random.default_rng(0)
-    >>> [law] = PosteriorGrid(one, one, one, *np.zeros((3, 1))).laws()
-    >>> draws, skewness = draw_means(k, n, shares, law, 10_000, rng)
+    >>> [known] = PosteriorGrid(one, one, one, *np.zeros((3, 1))).distributions()
+    >>> draws, skewness = draw_means(k, n, shares, known, 10_000, rng)
     >>> float(draws.mean().round(2)), float(draws.std().round(3)), float(skewness[0, 0].round(2))
     (0.67, 0.013, -0.04)
     """
-    a, b = law.draws(n_draws, rng)
+    a, b = distribution.draws(n_draws, rng)
     size = np.log(a + b)
-    # Cubic in a / (a + b) at any size, and smooth in its logarithm: a few points tell them all.
+    # Moments are cubic in a / (a + b) and smooth in the log size, so a few points are enough.
     points = np.linspace(size.min() - 0.1, size.max() + 0.1, int(np.ptp(size) / 0.2) + 12)
     levels = np.arange(4) / 3
     known = [_moments(k, n, shares, np.exp(u), np.exp(u) * levels, new) for u in points]
@@ -259,7 +261,7 @@ def draw_means(k, n, shares, law, n_draws, rng, new=0.0):
 
 
 def _moments(k, n, shares, size, a, new):
-    """Mean, variance and third moment of means of tasks for some `a`, (n_a, 3, n_means)."""
+    """Mean, variance and third moment of the means for each `a`, of shape (n_a, 3, n_means)."""
     mean = (a[:, None] + k) / (size + n)
     more = 1 + (size + n) * new
     variance = mean * (1 - mean) * more / (size + n + 1)
@@ -268,22 +270,22 @@ def _moments(k, n, shares, size, a, new):
 
 
 def _log_density(log_likelihood, log_prior, u, t):
-    """Log posterior density in (log size u, logit mean t), unnormalized."""
+    """Unnormalized log posterior density in the log size u and the logit mean t."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         size = np.exp(u)[..., None]
         a, b = size * expit(t), size * expit(-t)
         total = log_likelihood(u[..., None], t) + log_prior(a, b) + np.log(a) + np.log(b)
-    # a or b too small or too large for a double: nothing of the posterior is there.
+    # The posterior is negligible where a or b underflows or overflows.
     return np.where(np.isnan(total), -np.inf, total)
 
 
 def _logit_means(u, a, b):
-    """Ends of the logit mean at log sizes `u` of shape (n_models, n_sizes), in a box."""
+    """Ends of the logit mean in the box, at log sizes `u` of shape (n_models, n_sizes)."""
     size = np.exp(u)
     a_low, a_high, b_low, b_high = (end[:, None] for end in (*a, *b))
     whole_low, whole_high = np.log(a_low) - np.log(b_high), np.log(a_high) - np.log(b_low)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Where one count is at its end, the other is what is left of the size.
+        # If one parameter is at its limit, the other is the rest of the size.
         low = np.fmax(np.log(a_low / (size - a_low)), np.log((size - b_high) / b_high))
         high = np.fmin(np.log(a_high / (size - a_high)), np.log((size - b_low) / b_low))
         met = np.isfinite(low) & np.isfinite(high)
@@ -292,12 +294,12 @@ def _logit_means(u, a, b):
 
 
 def _zoom(log_density, low, high):
-    """Ends between which a log density with one peak is within `_CUT` of it."""
+    """Ends between which a log density with one peak is within `_CUT` of its maximum."""
     peak = np.full(low.shape, -np.inf)
     for _ in range(_MAX_PASSES):
         value = log_density(np.linspace(low, high, _COARSE, axis=-1))
         highest = value.max(axis=-1)
-        # The highest point so far: were it to fall again, ends could move to and fro for ever.
+        # Keep the highest value so far, because otherwise the ends could oscillate.
         peak = np.maximum(peak, highest)
         kept = value >= np.minimum(peak - _CUT, highest)[..., None]
         first = np.argmax(kept, axis=-1)
@@ -309,7 +311,7 @@ def _zoom(log_density, low, high):
         open_low, open_high = (first == 0) & ~empty, (last == _COARSE - 1) & ~empty
         closed = ~(open_low | open_high | empty)
         settled = last - first + 2 >= _SETTLED * (_COARSE - 1)
-        # Never narrowed while open: a range that slides to a distant peak would creep.
+        # Do not narrow an open range, because it would move slowly to a distant peak.
         low = low - np.where(open_low, width / 2, 0) + np.where(closed, step * (first - 1), 0)
         trailing = _COARSE - 2 - last
         high = high + np.where(open_high, width / 2, 0) - np.where(closed, step * trailing, 0)
@@ -325,7 +327,7 @@ def _normalized(u, t, log_density):
     log_evidence = _log_sum(value.reshape(len(u), -1))
     halves = (value[:, ::2], value[:, :, ::2])
     coarser = np.array([_log_sum(half.reshape(len(u), -1)) + np.log(2) for half in halves])
-    # A prior without density anywhere on the grid gives nan, for the caller to refuse.
+    # If the prior density is 0 on the whole grid, the result is nan and the caller raises.
     with np.errstate(invalid="ignore"):
         weight = np.exp(value - log_evidence[:, None, None])
         error = np.max(np.abs(coarser - log_evidence), axis=0)
@@ -344,7 +346,7 @@ def _normalized(u, t, log_density):
 
 
 def _log_sum(value):
-    """Log of the sum of exponentials along the last axis; minus infinity for none."""
+    """Log of the sum of exponentials along the last axis."""
     peak = value.max(axis=-1, keepdims=True)
     peak = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):

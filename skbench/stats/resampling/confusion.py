@@ -1,4 +1,4 @@
-"""Confusion matrices: posterior draws of their proportions, and metrics of these."""
+"""Posterior draws of the proportions of confusion matrices, and their metrics."""
 
 import numpy as np
 from scipy.special import expit
@@ -7,28 +7,28 @@ from skbench.stats.resampling.dirichlet_multinomial import _log_dirichlet
 
 
 def confusion_log_draws(counts, n_draws, rng, prior=0.5):
-    """Posterior draws of the logs of the proportions of a confusion matrix.
+    """Posterior draws of the log proportions of a confusion matrix.
 
     Parameters
     ----------
     counts : array-like of shape (..., 4)
-        True positives, false positives, false negatives and true negatives.
+        Numbers of true positives, false positives, false negatives and true negatives.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
         Source of randomness.
     prior : float or array-like of shape (4,), default=0.5
-        Concentrations of the Dirichlet prior; 0.5 is that of Jeffreys.
+        Concentrations of the Dirichlet prior. 0.5 is Jeffreys' prior.
 
     Returns
     -------
     ndarray of shape (n_draws, ..., 4)
-        Logs of proportions that sum to 1, which small concentrations would underflow.
+        Logs of proportions that sum to 1. Logs avoid underflow with small concentrations.
 
     Notes
     -----
-    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of Totsch and Hoffmann (2021,
-    PeerJ Computer Science 7, e398); matrices share nothing.
+    The posterior is ``Dirichlet(prior + counts)``, as in the multinomial-Dirichlet model of Totsch
+    and Hoffmann (2021, PeerJ Computer Science 7, e398). Matrices are independent.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def confusion_log_draws(counts, n_draws, rng, prior=0.5):
 
 
 def confusion_metric(proportions, metric):
-    """A metric of confusion matrices.
+    """Metric of confusion matrices.
 
     Parameters
     ----------
     proportions : array-like of shape (..., 4)
-        True positives, false positives, false negatives and true negatives, as proportions or
-        counts.
+        Proportions or counts of true positives, false positives, false negatives and true
+        negatives.
     metric : str
         One of "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" and
         "matthews".
@@ -55,7 +55,12 @@ def confusion_metric(proportions, metric):
     Returns
     -------
     ndarray of shape (...)
-        nan where the metric is 0 / 0, as precision is without a positive prediction.
+        Values of the metric; nan if it is 0 / 0, such as precision without positive predictions.
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown.
 
     Examples
     --------
@@ -69,22 +74,23 @@ def confusion_metric(proportions, metric):
 
 
 def confusion_metric_of_logs(log_proportions, metric):
-    """A metric of confusion matrices whose proportions may be too small for a float.
+    """Metric of confusion matrices from log proportions, which may be too small for a float.
 
     Parameters
     ----------
     log_proportions : ndarray of shape (..., 4)
-        Logs of true positives, false positives, false negatives and true negatives.
+        Log proportions of true positives, false positives, false negatives and true negatives.
     metric : str
         As in `confusion_metric`.
 
     Returns
     -------
     ndarray of shape (...)
+        Values of the metric.
 
     Notes
     -----
-    Every metric here is made of ratios, in which the common scale cancels.
+    All metrics are functions of ratios, so a common scale cancels.
 
     Examples
     --------
@@ -92,13 +98,13 @@ def confusion_metric_of_logs(log_proportions, metric):
     >>> float(confusion_metric_of_logs(tiny, "f1").round(3))
     0.842
     """
-    # inf - inf is 0 / 0, an unknown ratio.
+    # inf - inf is the unknown ratio 0 / 0.
     with np.errstate(invalid="ignore"):
         return METRICS[metric](*np.moveaxis(log_proportions, -1, 0))
 
 
 def _ratio(part, rest):
-    """``part / (part + rest)`` of two numbers given by their logs."""
+    """``part / (part + rest)`` of two numbers from their logs."""
     return expit(part - rest)
 
 

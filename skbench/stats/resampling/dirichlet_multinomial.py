@@ -1,6 +1,6 @@
 """The hierarchical Dirichlet-multinomial model by slice sampling within Gibbs.
 
-With two categories, right and wrong, it is the hierarchical beta-binomial model.
+With the two categories correct and incorrect it is the hierarchical beta-binomial model.
 """
 
 from functools import partial
@@ -13,43 +13,45 @@ from skbench.stats.resampling.markov_chains import slice_step
 
 
 class GibbsChains(NamedTuple):
-    """What `gibbs` returns."""
+    """Draws from `gibbs`."""
 
     concentration: np.ndarray
     log_proportions: np.ndarray
 
 
 def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
-    """Draws of the concentrations and of the proportions of every task.
+    """Draws of the concentrations and of the proportions of all tasks.
 
     Parameters
     ----------
     counts : ndarray of shape (n_models, n_tasks, n_categories)
-        Items of each task by category.
+        Numbers of items of each task by category.
     log_prior : callable
-        ``log_prior(c, values, rest)``, the log prior density of the concentration of category `c`,
-        given `rest`, the sum of the others, up to a constant; takes and returns arrays of shape
-        (n_chains, n_models).
+        Function ``log_prior(c, values, rest)``. It returns the log prior density of the
+        concentration of category `c` up to a constant, given the sum `rest` of the others. All
+        arrays have the shape (n_chains, n_models).
     start : ndarray of shape (n_chains, n_models, n_categories)
-        Concentrations to start from, inside the support of the prior.
+        Initial concentrations inside the support of the prior.
     n_draws, n_warmup : int
-        Sweeps of each chain that are kept, and dropped before.
+        Numbers of sweeps of each chain that are kept, and that are discarded before.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     GibbsChains
-        NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories) and
-        log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
+        NamedTuple of concentration, of shape (n_draws, n_chains, n_models, n_categories), and
+        log_proportions, of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
 
     Notes
     -----
-    The sampler of [1]_, section 2.2, for any number of categories: proportions given concentrations
-    are Dirichlet; each concentration `alpha_c` given the proportions `p` has the density
-    ``prior(alpha_c) prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]`` and is updated by
-    slice sampling, on the log scale. Proportions are kept in logs: a small concentration underflows
-    them. For two categories `skbench.stats.beta_binomial` is exact and faster.
+    This is the sampler of section 2.2 of [1]_ for any number of categories. Proportions given
+    concentrations are Dirichlet. Each concentration `alpha_c` given the proportions `p` has the
+    density ``prior(alpha_c) prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]``. Slice
+    sampling on the log scale updates it. Logs of proportions avoid underflow with small
+    concentrations.
+
+    When not to use it: for two categories, where `skbench.stats.beta_binomial` is exact and faster.
 
     References
     ----------
@@ -85,27 +87,28 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
 
 
 def log_uniform_prior(category, values, rest, n_categories=4):
-    """Log prior of a concentration, uniform in mean proportions and in correlation.
+    """Log prior density of a concentration, uniform in mean proportions and correlation.
 
     Parameters
     ----------
     category : int
-        Which one; the prior is the same for all.
+        The category, which is ignored because the prior is the same for all.
     values, rest : ndarray
-        The concentration, and the sum of the others.
+        The concentration and the sum of the others.
     n_categories : int, default=4
         Number of concentrations.
 
     Returns
     -------
     ndarray
-        Up to a constant.
+        Log density up to a constant.
 
     Notes
     -----
-    With `s` the sum of all K, ``alpha / s`` uniform on the simplex and ``1 / (1 + s)``, the
-    correlation of two items of one task, uniform: ``(1 + s)^-2 s^-(K - 1)``. With K = 2 it is the
-    prior of `HierarchicalBetaBinomial` (test_two_categories_are_the_beta_binomial).
+    With the sum `s` of all K concentrations, ``alpha / s`` is uniform on the simplex and
+    ``1 / (1 + s)``, the correlation of two items of one task, is uniform. The density is
+    ``(1 + s)^-2 s^-(K - 1)``. With K = 2 it is the prior of `HierarchicalBetaBinomial`
+    (test_two_categories_are_the_beta_binomial).
 
     Examples
     --------
@@ -117,16 +120,16 @@ def log_uniform_prior(category, values, rest, n_categories=4):
 
 
 def _log_dirichlet(alpha, rng):
-    """Logs of Dirichlet draws, which do not underflow for small concentrations."""
+    """Logs of Dirichlet draws without underflow for small concentrations."""
     log_gamma = np.log(rng.standard_gamma(alpha + 1)) - rng.exponential(size=alpha.shape) / alpha
     peak = log_gamma.max(axis=-1, keepdims=True)
     return log_gamma - peak - np.log(np.exp(log_gamma - peak).sum(axis=-1, keepdims=True))
 
 
 def _log_conditional(rest, n_tasks, evidence, log_prior, log_alpha):
-    """Log density of the log of one concentration, given `rest`, the sum of the others."""
+    """Log density of the log of one concentration, given the sum `rest` of the others."""
     alpha = np.exp(log_alpha)
-    # A concentration that underflows gives inf - inf, which no slice contains.
+    # A concentration that underflows gives nan, which is outside every slice.
     with np.errstate(invalid="ignore"):
         per_task = gammaln(alpha + rest) - gammaln(alpha)
     return n_tasks * per_task + alpha * evidence + log_prior(alpha, rest) + log_alpha

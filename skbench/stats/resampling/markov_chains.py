@@ -1,4 +1,4 @@
-"""Markov chains: the slice sampler, and how much a set of chains is worth."""
+"""Markov chains: slice sampler, effective sample size and R-hat."""
 
 import numpy as np
 
@@ -11,17 +11,23 @@ def slice_step(log_density, x, rng, width=1.0):
     Parameters
     ----------
     log_density : callable
-        Takes and returns arrays of the shape of `x`; unnormalized.
+        Unnormalized log density. It takes and returns arrays of the shape of `x`.
     x : ndarray
-        Where the chains are; the density must be positive there.
+        Current states of the chains, with positive density.
     rng : numpy.random.Generator
         Source of randomness.
     width : float, default=1.0
-        Length of a step outwards. Costs time when wrong by much, not correctness.
+        Length of a step outwards. A poor choice only takes more time.
 
     Returns
     -------
     ndarray of the shape of `x`
+        New states of the chains.
+
+    Raises
+    ------
+    RuntimeError
+        If the density is 0 at `x`, does not decrease, or is not reproducible.
 
     Notes
     -----
@@ -37,7 +43,7 @@ def slice_step(log_density, x, rng, width=1.0):
     """
     level = log_density(x) - rng.exponential(size=x.shape)
     if not np.all(np.isfinite(level)):
-        raise RuntimeError("A chain stands where its density is zero, and cannot move.")
+        raise RuntimeError("log_density is not finite at the state of a chain. Change x.")
     low = x - width * rng.random(x.shape)
     high = low + width
     low = _step_out(log_density, low, level, -width)
@@ -53,27 +59,27 @@ def slice_step(log_density, x, rng, width=1.0):
             return new
         low = np.where(waiting & (candidate < x), candidate, low)
         high = np.where(waiting & (candidate >= x), candidate, high)
-    raise RuntimeError("A slice shrank to nothing: the density is not the same twice.")
+    raise RuntimeError("log_density returns different values for the same x.")
 
 
 def effective_sample_size(chains):
-    """Number of independent draws that give the mean the same precision.
+    """Number of independent draws whose mean has the same variance.
 
     Parameters
     ----------
     chains : ndarray of shape (n_draws, n_chains, ...)
-        Draws of each chain after warm-up, at least 4.
+        At least 4 draws of each chain after warm-up.
 
     Returns
     -------
     ndarray of shape (...)
-        nan where no draw differs from another.
+        Effective sample size; nan if all draws are equal.
 
     Notes
     -----
     Halves of chains count as chains. Autocorrelations are summed in pairs until a pair is negative,
-    each pair at most its predecessor (Vehtari et al. 2021, Bayesian Analysis 16, 667-718); the sum
-    may not credit more than ``log10`` of the draws per draw.
+    and each pair is at most the previous one (Vehtari et al. 2021, Bayesian Analysis 16, 667-718).
+    The effective sample size is at most ``log10`` of the number of draws times that number.
 
     Examples
     --------
@@ -89,7 +95,7 @@ def effective_sample_size(chains):
     covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[:n_draws].mean(axis=1) / n_draws
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = 1 - (within * (n_draws - 1) / n_draws - covariance) / total
-        # Of the lag-0 covariance nothing is missing: its correlation is 1.
+        # The correlation at lag 0 is 1.
         correlation[0] = np.where(total > 0, 1.0, np.nan)
         pairs = correlation[: n_draws // 2 * 2].reshape((-1, 2) + total.shape).sum(axis=1)
         pairs = np.minimum.accumulate(pairs, axis=0)
@@ -100,23 +106,20 @@ def effective_sample_size(chains):
 
 
 def r_hat(chains):
-    """How much wider all chains together are than each of them.
+    """Ratio of the standard deviation of all chains together to that within chains.
 
     Parameters
     ----------
     chains : ndarray of shape (n_draws, n_chains, ...)
-        Draws of each chain after warm-up, at least 4.
+        At least 4 draws of each chain after warm-up.
 
     Returns
     -------
     ndarray of shape (...)
-        1 for chains that agree; above 1.01 they should run longer. nan where no draw differs from
-        another.
+        R-hat, which is 1 if chains agree; nan if all draws are equal. Above 1.01 use longer chains.
 
-    Notes
-    -----
-    The split R-hat: the root of the pooled over the mean within-chain variance, halves of chains
-    counting as chains.
+    Notes ----- This is the split R-hat, the square root of the ratio of the pooled variance to the
+    mean variance within chains. Halves of chains count as chains.
 
     Examples
     --------
@@ -136,17 +139,17 @@ def _step_out(log_density, end, level, step):
         if not inside.any():
             return end
         end = np.where(inside, end + step, end)
-    raise RuntimeError("A slice has no end: the density does not fall off.")
+    raise RuntimeError("log_density does not decrease, so a slice has no end.")
 
 
 def _split(chains):
-    """Halves of chains as chains: drift within a chain shows as a difference."""
+    """Treat halves of chains as chains, so that drift within a chain becomes visible."""
     half = len(chains) // 2
     return np.concatenate([chains[:half], chains[-half:]], axis=1)
 
 
 def _variances(chains):
-    """Mean variance within chains, and that of all of them pooled."""
+    """Mean variance within chains, and pooled variance."""
     n_draws = len(chains)
     within = chains.var(axis=0, ddof=1).mean(axis=0)
     between = chains.mean(axis=0).var(axis=0, ddof=1)

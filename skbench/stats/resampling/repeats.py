@@ -1,4 +1,4 @@
-"""Items answered, or answers judged, several times: pass@k, flips, and the share of noise."""
+"""Repeated answers to items, or repeated verdicts on answers: pass@k, flips, share of noise."""
 
 from typing import NamedTuple
 
@@ -9,35 +9,36 @@ from scipy.stats import t as student_t
 
 from skbench.stats.intervals.binomial import clopper_pearson_interval, wilson_interval_of_mean
 
-_UNSEEN = 0.3  # items at the far end that were not drawn (test_intervals_cover)
-# Share of the tails that is left, and of an answer judged at random (test_the_share_of_noise...).
+_UNSEEN = 0.3  # pseudo-items at the far end (test_intervals_cover)
+# Ratio of tail probabilities, and weight of the pseudo-answer (test_the_share_of_noise...).
 _WIDER, _PSEUDO = 0.8, 0.5
 
 
 def pass_at_k(n_correct, n_runs, k, all_of_them=False):
-    """Chance that at least one, or that every one, of k answers to an item is right.
+    """Probability that at least one, or all, of k answers to an item are correct.
 
     Parameters
     ----------
     n_correct : array-like of int of shape (n_items,)
-        Right answers to each item.
+        Number of correct answers to each item.
     n_runs : array-like of int of shape (n_items,)
-        Answers to each item, at least `k`.
+        Number of answers to each item, at least `k`.
     k : int
-        Answers that are looked at.
+        Number of answers in the definition of pass@k.
     all_of_them : bool, default=False
-        Whether all `k` have to be right (pass^k), not just one (pass@k).
+        Whether all `k` answers must be correct (pass^k), instead of at least one (pass@k).
 
     Returns
     -------
     ndarray of shape (n_items,)
-        ``1 - C(R - c, k) / C(R, k)``, or ``C(c, k) / C(R, k)``.
+        Estimates ``1 - C(R - c, k) / C(R, k)`` of pass@k or ``C(c, k) / C(R, k)`` of pass^k.
 
     Notes
     -----
-    The share of all choices of k among R answers with c right ones (Chen et al. 2021, arXiv
-    2107.03374), unbiased for ``1 - (1 - p)^k`` and ``p^k``. Answers must be drawn anew; those of
-    greedy decoding are all alike.
+    The result is the proportion of subsets of k among R answers with c correct ones (Chen et al.
+    2021, arXiv 2107.03374). It is unbiased for ``1 - (1 - p)^k`` or ``p^k``.
+
+    When not to use it: for answers of greedy decoding, which are all equal.
 
     Examples
     --------
@@ -52,28 +53,28 @@ def pass_at_k(n_correct, n_runs, k, all_of_them=False):
 
 
 def item_mean_interval(mean, variance, n_units, n_items, df=np.inf, confidence_level=0.95):
-    """Interval of a mean over items of values in [0, 1], few of which may matter.
+    """Interval of a mean over items of values in [0, 1], also if few values differ.
 
     Parameters
     ----------
     mean, variance : ndarray of shape (n_groups,)
-        Of the items drawn, and its sampling variance.
+        Mean over the items and its sampling variance.
     n_units, n_items : ndarray of shape (n_groups,)
-        Independent units (items, or clusters of them), and items.
+        Numbers of independent units (items or clusters) and of items.
     df : float or ndarray, default=inf
-        Degrees of freedom of a variance by clusters.
+        Degrees of freedom of a cluster-robust variance.
     confidence_level : float, default=0.95
-        Nominal level.
+        Nominal coverage.
 
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        nan where `df` is.
+        Ends of the interval; nan if `df` is nan.
 
     Notes
     -----
-    Wilson's interval for as many items as the variance is worth. Each end has 0.3 of an unseen item
-    at 0 (at 1) in its variance, up to that of right and wrong answers.
+    This is Wilson's interval at the effective number of items. The variance of each end includes
+    0.3 pseudo-items at 0 or at 1. It is at most that of binary answers.
 
     Examples
     --------
@@ -95,16 +96,16 @@ def item_mean_interval(mean, variance, n_units, n_items, df=np.inf, confidence_l
 
 
 class Flips(NamedTuple):
-    """What noise explains of items that one model solves and another does not.
+    """Items that one model solves and another does not, with the part that noise explains.
 
     Attributes
     ----------
     p_value : ndarray of shape (n_items,)
-        That both models answer the item equally well; two-sided, exact.
+        Two-sided exact p-value of equal accuracy on the item.
     flipped : ndarray of bool of shape (n_items,)
-        Whether one model is right most of the time and the other is not.
+        Whether exactly one model answers the item correctly at least half of the time.
     chance : ndarray of shape (n_items,)
-        Of such a flip, were the two equally good at the item.
+        Probability of such a flip if both models have the same accuracy on the item.
     """
 
     p_value: np.ndarray
@@ -118,16 +119,15 @@ def flips(correct_a, runs_a, correct_b, runs_b):
     Parameters
     ----------
     correct_a, runs_a, correct_b, runs_b : array-like of int of shape (n_items,)
-        Right answers and all answers of each model.
+        Numbers of correct answers and of all answers of each model.
 
     Returns
     -------
     Flips
 
-    Notes
-    -----
-    Fisher's exact test, its smaller tail doubled. The sum of `chance` is the number of flips that
-    noise alone makes. Among 1,000 items without a change 50 have a p-value below .05.
+    Notes ----- The p-value is twice the smaller tail of Fisher's exact test. The sum of `chance` is
+    the expected number of flips by noise. Of 1,000 items without a change, up to 50 have a p-value
+    below 0.05.
 
     Examples
     --------
@@ -136,30 +136,31 @@ def flips(correct_a, runs_a, correct_b, runs_b):
     0.6193 [ True  True] [0.62 0.62]
     """
     a, runs_a, b, runs_b = np.broadcast_arrays(correct_a, runs_a, correct_b, runs_b)
-    law = hypergeom(runs_a + runs_b, a + b, runs_a)
-    p_value = np.minimum(1, 2 * np.minimum(law.cdf(a), law.sf(a - 1)))
-    # Right most of the time: 2 a >= runs. Given the total, b = a + b - a.
+    given_total = hypergeom(runs_a + runs_b, a + b, runs_a)
+    p_value = np.minimum(1, 2 * np.minimum(given_total.cdf(a), given_total.sf(a - 1)))
+    # A model solves the item if 2 a >= runs. Given the total, b is determined by a.
     least_a, least_b = -(-runs_a // 2), -(-runs_b // 2)
     most_without_b = a + b - least_b
-    solved_by_a = law.sf(np.maximum(least_a - 1, most_without_b))
-    solved_by_b = law.cdf(np.minimum(least_a - 1, most_without_b))
+    solved_by_a = given_total.sf(np.maximum(least_a - 1, most_without_b))
+    solved_by_b = given_total.cdf(np.minimum(least_a - 1, most_without_b))
     flipped = (a >= least_a) != (b >= least_b)
     return Flips(p_value, flipped, solved_by_a + solved_by_b)
 
 
 class RepeatNoise(NamedTuple):
-    """How much of the variance of a mean score is noise of repeated verdicts.
+    """Noise of repeated verdicts in the variance of a mean score.
 
     Attributes
     ----------
     within : float
         Variance of verdicts on the same answer, in squared units of the score.
     between : float
-        Variance of one answer that more verdicts on it do not reduce: that of expected verdicts,
-        times the design effect of clusters.
+        Variance of expected verdicts between answers, times the design effect of clusters. More
+        verdicts per answer do not reduce it.
     share, low, high : float
-        ``within / (between + within)``, the share of noise in the variance of a mean with one
-        verdict per answer, and its interval; nan where all answers have the same mean verdict.
+        Share of noise in the variance of a mean with one verdict per answer,
+        ``within / (between + within)``, and its interval; nan if all answers have the same mean
+        verdict.
     """
 
     within: float
@@ -170,40 +171,43 @@ class RepeatNoise(NamedTuple):
 
 
 def repeat_noise(verdicts, codes, confidence_level=0.95):
-    """Variance within and between answers that were judged several times.
+    """Variance within and between answers with repeated verdicts.
 
     Parameters
     ----------
     verdicts : array-like of shape (n_answers, n_repeats)
-        Scores; nan where there is none. Every answer has one, and some have two.
+        Scores; nan if missing. Every answer has a verdict, and some answers have two or more.
     codes : array-like of int of shape (n_answers,)
         Cluster of each answer, 0 to ``n_clusters - 1``.
     confidence_level : float, default=0.95
-        Nominal level of the interval of the share.
+        Nominal coverage of the interval of the share.
 
     Returns
     -------
     RepeatNoise
-        Ends are nan for fewer than three clusters, all but `within` for one.
+        Variances and the share of noise. The ends of its interval are nan with fewer than three
+        clusters. With one cluster only `within` is known.
 
     Notes
     -----
-    The variance within is that of the one-way analysis of variance, pooled over answers. The
-    variance between is n times that of the mean of the n answers' means (``G / (G - 1)`` times
-    squared sums of G clusters), less what the noise adds to it: the analysis of unweighted means
-    [1]_. It is at least 0. The interval is the t interval of the logarithm of the quotient of the
-    two by leaving out clusters [2]_, with tails a fifth smaller and half a pseudo answer that is
-    judged at random. The low end has one worst case more: an answer, or a cluster as large as that
-    of an average answer, whose every verdict is the least or the greatest one seen; where no answer
-    is a sure "no", such answers may be rare. The upper end is at least the Clopper-Pearson end of
-    the share of clusters with a change, times the variance within them (of an answer judged at
-    random, where nothing changes): few changes say little. Simulated coverage at level 0.95 with 5
-    to 1,000 answers, rare verdicts, grades and clusters included: at least 0.93
-    (test_the_share_of_noise_is_covered, test_rare_verdicts_are_covered). The worst case costs: in
-    clusters of five that do not differ the interval is more than twice as wide.
+    The variance within answers is the pooled one of the one-way analysis of variance. The variance
+    between is n times the variance of the mean of the n answers' means minus the part due to noise
+    (the analysis of unweighted means [1]_), and at least 0. The variance of the mean is
+    ``G / (G - 1)`` times the squared sums of G clusters.
 
-    When not to use it: where grades far from all that were given may exist. Of grades 4 and 5 at
-    random, where 1 to 3% of 20 to 200 answers always get a 1, the intervals cover 0.56 to 0.97.
+    The interval is a jackknife t interval by clusters [2]_ of the log ratio of the two variances.
+    Its tails are smaller by a fifth, and half a pseudo-answer has random verdicts. The lower end
+    adds one worst case: an answer, or a cluster of average size, whose verdicts all have the
+    smallest or all the largest value, because such answers may be missing from the sample. The
+    upper end is at least the Clopper-Pearson end of the proportion of clusters with a change, times
+    the variance within these clusters (or that of random verdicts without changes). Simulated
+    coverage of 95% intervals with 5 to 1,000 answers was at least 0.93, including rare verdicts,
+    grades and clusters (test_the_share_of_noise_is_covered, test_rare_verdicts_are_covered).
+    Because of the worst case, in clusters of five equal answers the interval is more than twice as
+    wide.
+
+    When not to use it: if grades far from all observed grades may exist. If grades are 4 and 5 at
+    random and 1% to 3% of 20 to 200 answers always get a 1, the intervals cover 0.56 to 0.97.
 
     References
     ----------
@@ -232,7 +236,7 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
         return RepeatNoise(within, between, np.nan, np.nan, np.nan)
     bounds = np.array([y[there].min(), y[there].max()]) - mean.mean()
     n_verdicts = np.mean(k[k > 1])
-    # From within / total to within / (between + within), which is 1 where nothing is between.
+    # Convert within / total to within / (between + within), which is 1 if `between` is 0.
     ratio = within / total
     low, high = _ends(parts, spread, bounds, n_verdicts, confidence_level)
     x = np.minimum([ratio, np.minimum(low, ratio), np.maximum(high, ratio)], 1 / inverse)
@@ -244,7 +248,7 @@ def repeat_noise(verdicts, codes, confidence_level=0.95):
 
 
 def _within_and_total(parts):
-    """Variance within answers, and n times that of their mean: of all, and without each cluster."""
+    """Variance within answers and n times that of the mean: of all and without each cluster."""
     _, _, means, n = parts
     columns = np.vstack([parts, means**2, means * n, n**2, n > 0])
     total = columns.sum(axis=1, keepdims=True)
@@ -256,23 +260,23 @@ def _within_and_total(parts):
 
 
 def _ends(parts, spread, bounds, n_verdicts, confidence_level):
-    """Interval of the variance within over that of the mean, by leaving out clusters."""
+    """Jackknife interval of the ratio of the variance within to that of the mean."""
     if parts.shape[1] < 3:
         return np.nan, np.nan
     if not parts[0].any():
         return 0.0, 0.0
-    guess = _PSEUDO * np.array([spread * (n_verdicts - 1), n_verdicts - 1, 0, 1])
-    seen = np.column_stack([parts, guess])
-    size = np.sum(parts[3] ** 2) / np.sum(parts[3])  # of the cluster that an answer is in
+    pseudo_answer = _PSEUDO * np.array([spread * (n_verdicts - 1), n_verdicts - 1, 0, 1])
+    seen = np.column_stack([parts, pseudo_answer])
+    size = np.sum(parts[3] ** 2) / np.sum(parts[3])  # mean cluster size of an answer
     lows = [
-        _by_leaving_out(np.column_stack([seen, [0, 0, size * bound, size]]), confidence_level)[0]
+        _jackknife(np.column_stack([seen, [0, 0, size * bound, size]]), confidence_level)[0]
         for bound in bounds
     ]
-    return min(lows), _by_leaving_out(seen, confidence_level)[1]
+    return min(lows), _jackknife(seen, confidence_level)[1]
 
 
-def _by_leaving_out(parts, confidence_level):
-    """The t interval of the logarithm of the quotient of the two variances, of that quotient."""
+def _jackknife(parts, confidence_level):
+    """Interval of the ratio of two variances from the jackknife t interval of its logarithm."""
     within, total = _within_and_total(parts)
     logs = np.log(within / total)
     n, around = parts.shape[1], logs[1:] - logs[1:].mean()
@@ -282,11 +286,11 @@ def _by_leaving_out(parts, confidence_level):
 
 
 def _most_by_changes(parts, reach, n_verdicts, confidence_level):
-    """Upper end of the variance within by how many clusters hold a change, and how large it is."""
+    """Upper end of the variance within, from the number of clusters with a change and its size."""
     changed, judged_again = parts[0] > 0, parts[1] > 0
     n_changed, n_clusters = changed.sum(), judged_again.sum()
     most = clopper_pearson_interval(n_changed, n_clusters, confidence_level)[1]
     if n_changed:
         return most * parts[0, changed].sum() / parts[1, changed].sum()
-    # An answer judged at random between least and greatest; some such verdicts do not change.
+    # Variance of random verdicts at both ends, given that some of them do not change.
     return most * reach**2 / 4 / (1 - 2 ** (1 - n_verdicts))

@@ -1,1 +1,1 @@
-"""Weighted scores over tasks: variances, normalization, weights."""
+"""Weighted scores over tasks: variances, normalization and weights."""

@@ -1,4 +1,4 @@
-"""Weighted scores over tasks: closed-form variances, normalization, weights of categories."""
+"""Weighted scores over tasks: variances, normalization and weights of categories."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def weighted_variance(weights, covariance):
     weights : array-like of shape (..., n_tasks)
         Weights of the tasks.
     covariance : array-like of shape (..., n_tasks, n_tasks)
-        Covariance matrix of one model's task scores; diagonal where tasks share no items.
+        Covariance matrix of one model's task scores; diagonal if tasks share no items.
 
     Returns
     -------
@@ -20,8 +20,8 @@ def weighted_variance(weights, covariance):
 
     Notes
     -----
-    Equation (2) of [1]_. Taking positively correlated tasks as independent makes the variance too
-    SMALL.
+    Equation (2) of [1]_. The variance is too small if positively correlated tasks are treated as
+    independent.
 
     References
     ----------
@@ -45,7 +45,7 @@ def difference_variance(variance_a, variance_b, rho=0.0):
     variance_a, variance_b : array-like of shape (...)
         Sampling variances of the scores.
     rho : float or array-like of shape (...), default=0.0
-        Correlation of their errors, -1 to 1; positive where both models find the same items hard.
+        Correlation of the errors, -1 to 1. It is positive if both models fail on the same items.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def difference_variance(variance_a, variance_b, rho=0.0):
 
     Notes
     -----
-    Equation (3) of Longjohn, Gopalan and Casleton (2024, see `weighted_variance`): with equal
-    variances, `rho` takes a share of `rho` off. Answers to shared items give the covariance itself
-    (`covariance_of_means`).
+    Equation (3) of Longjohn, Gopalan and Casleton (2024, see `weighted_variance`). With equal
+    variances the correlation reduces the variance by the proportion `rho`. If models answered the
+    same items, `covariance_of_means` estimates the covariance.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def difference_variance(variance_a, variance_b, rho=0.0):
     0.04
     """
     a, b = np.asarray(variance_a, dtype=float), np.asarray(variance_b, dtype=float)
-    # Rounding must not make the difference of a model from itself negative.
+    # Rounding could make the variance negative if rho is 1.
     return np.maximum(a + b - 2 * np.asarray(rho) * np.sqrt(a * b), 0)
 
 
@@ -74,23 +74,23 @@ def covariance_of_means(sums, sizes, counts):
     Parameters
     ----------
     sums : ndarray of shape (n_rows, n_models)
-        Sum of the scores of each model in each row: an item, or a cluster of items.
+        Sum of the scores of each model in each row. A row is an item or a cluster of items.
     sizes : ndarray of shape (n_rows, n_models)
-        Number of scores in each sum, 1 for items. One column stands for all models.
+        Number of scores in each sum, 1 for items. A single column applies to all models.
     counts : ndarray of int of shape (n_rows,)
-        How many items or clusters look like this row.
+        Number of items or clusters that equal the row.
 
     Returns
     -------
     ndarray of shape (n_models, n_models)
-        Covariance matrix; nan for fewer than two items or clusters.
+        Covariance matrix; nan with fewer than two items or clusters.
 
     Notes
     -----
-    With the residual sums ``r_c = sums_c - sizes_c * mean`` of the ``C`` items or clusters,
-    ``C / (C - 1) * sum_c r_c r_c' / (n n')``: for items their covariance matrix (ddof 1) over n,
-    for clusters CR1. Times ``(C - 1) / C`` it is the limit of the bootstrap of
-    `skbench.stats.resampling.resampled_means`.
+    The result is ``C / (C - 1) * sum_c r_c r_c' / (n n')`` with the residual sums
+    ``r_c = sums_c - sizes_c * mean`` of the ``C`` items or clusters. For items this is their
+    covariance matrix (ddof 1) over n, for clusters it is CR1. Times ``(C - 1) / C`` it is the limit
+    of the bootstrap in `skbench.stats.resampling.resampled_means`.
 
     Examples
     --------
@@ -108,23 +108,23 @@ def covariance_of_means(sums, sizes, counts):
 
 
 def normalized(scores, low, high):
-    """Scores on the scale where `low` is 0 and `high` is 1.
+    """Rescale scores so that `low` becomes 0 and `high` becomes 1.
 
     Parameters
     ----------
     scores : array-like of shape (..., n_tasks)
         Scores.
     low, high : float or array-like of shape (n_tasks,)
-        What each task counts as 0 and as 1: chance and perfection, say.
+        Scores that become 0 and 1, such as those by chance and of a perfect model.
 
     Returns
     -------
     ndarray of shape (..., n_tasks)
-        ``(scores - low) / (high - low)``; below 0 for scores below `low`.
+        ``(scores - low) / (high - low)``. It is negative for scores below `low`.
 
     Notes
     -----
-    Variances are divided by ``(high - low)^2``.
+    Divide variances by ``(high - low)^2``.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def normalized(scores, low, high):
 
 
 def category_weights(codes, weights):
-    """Weights of tasks that share the weight of their category equally.
+    """Divide the weight of each category equally among its tasks.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def category_weights(codes, weights):
     Returns
     -------
     ndarray of shape (..., n_tasks)
-        With the sums of `weights`.
+        Weights of the tasks. Their sum is that of `weights`.
 
     Notes
     -----
@@ -170,16 +170,16 @@ def simplex_grid(resolution):
     Parameters
     ----------
     resolution : int
-        Steps from 0 to 1 along an edge.
+        Number of steps from 0 to 1 along an edge.
 
     Returns
     -------
     ndarray of shape ((resolution + 1) (resolution + 2) / 2, 3)
-        All ``(i, j, k) / resolution`` with ``i + j + k = resolution``; `i` slowest.
+        All ``(i, j, k) / resolution`` with ``i + j + k = resolution``, sorted by `i`, then by `j`.
 
     Notes
     -----
-    The corners, each giving all weight to one category, are among them, as is the center where
+    The grid contains the corners, which give all weight to one category. It contains the center if
     `resolution` is a multiple of 3.
 
     Examples

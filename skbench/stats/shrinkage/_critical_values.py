@@ -1,7 +1,7 @@
-"""Solvers behind the robust critical value and the length-optimal shrinkage.
+"""Solvers for the robust critical value and the length-optimal shrinkage.
 
-Newton's method for all groups at once. Where thousands share a kurtosis they are interpolated
-between a few hundred exact values, and polished where that is off by more than 1e-11.
+Newton's method runs for all groups at once. If thousands of groups share a kurtosis, their values
+are interpolated between a few hundred exact values, and refined if the error exceeds 1e-11.
 """
 
 import numpy as np
@@ -10,23 +10,23 @@ from scipy.special import log_expit, ndtri
 
 from skbench.stats.shrinkage._worst_case import falling_root, worst_case
 
-# Groups that share a kurtosis and are at least this many start from an interpolation.
+# At least this many groups with one kurtosis start from an interpolation.
 _TABLE_FROM = 2000
-_TABLE_STEP = 0.08  # in log m2; the start is then right to about 1e-7
-_FINE_STEP = 0.01  # then right to 1e-12 but where the worst law turns from two points to one
-_RIGHT = 1e-11  # relative error that is left alone
-_WORTH = 8  # groups per exact value from which the finer table pays
+_TABLE_STEP = 0.08  # in log m2; gives a relative error of about 1e-7
+_FINE_STEP = 0.01  # gives 1e-12, except where the worst distribution turns from two points to one
+_TOLERANCE = 1e-11  # accepted relative error
+_GROUPS_PER_NODE = 8  # from which the finer table saves time
 _LENGTH_TABLE_STEP = 0.25  # in log A / sigma2
-_ROOT_RTOL = 1e-7  # Newton's last step squares it
-_LOG_FLAT = 23.0  # log m2 beyond which no interval is worth shortening
-_SMALLEST_M2 = 1e-8  # of a table; the critical value hardly moves below
-# Noise is 1e-8 of the bias beyond: cva grows as sqrt(m2), to 1e-7 (test_huge_m2).
+_ROOT_RTOL = 1e-7  # the last Newton step squares it
+_LOG_FLAT = 23.0  # log m2 beyond which intervals cannot become shorter
+_SMALLEST_M2 = 1e-8  # of a table; the critical value is nearly constant below
+# Beyond, noise is 1e-8 of the bias and cva is proportional to sqrt(m2), to 1e-7 (test_huge_m2).
 _LARGEST_M2 = 1e16
 
 
 def critical_values(m2, kurtosis, alpha):
-    """Critical values of non-nan arguments; large groups of one kurtosis start from a table."""
-    m2, scale = tame(m2)
+    """Critical values without nan; many groups of one kurtosis start from a table."""
+    m2, scale = capped(m2)
     critical, found = np.ones_like(m2), np.zeros(m2.shape, dtype=bool)
     shared = _shared(kurtosis)
     tables = _interpolated([m2[members] for _, members in shared], shared, alpha)
@@ -38,9 +38,9 @@ def critical_values(m2, kurtosis, alpha):
 
 
 def _interpolated(m2, shared, alpha):
-    """Critical values from tables in log m2, and which of them are right to `_RIGHT`.
+    """Critical values from tables in log m2, and whether they are within `_TOLERANCE`.
 
-    One pair for each array of `m2`; the nodes of all tables are solved for at once.
+    One pair per array of `m2`; the nodes of all tables are solved together.
     """
     if not shared:
         return []
@@ -50,21 +50,22 @@ def _interpolated(m2, shared, alpha):
     starts = _tables(coarse, kurtosis, alpha, [np.zeros_like] * len(coarse))
     fine = [_nodes(x, _FINE_STEP) for x in log_m2]
     nodes = [
-        f if _WORTH * len(f) <= len(x) else c for f, c, x in zip(fine, coarse, log_m2, strict=True)
+        f if _GROUPS_PER_NODE * len(f) <= len(x) else c
+        for f, c, x in zip(fine, coarse, log_m2, strict=True)
     ]
     tables = _tables(nodes, kurtosis, alpha, starts)
     between = [knots[:-1] + (knots[1] - knots[0]) / 2 for knots in nodes]
     exact = _solved(between, kurtosis, alpha, tables)
     found = []
     for x, knots, table, middle, chi in zip(log_m2, nodes, tables, between, exact, strict=True):
-        right = np.abs(np.exp(table(middle)) / chi - 1) < _RIGHT
+        accurate = np.abs(np.exp(table(middle)) / chi - 1) < _TOLERANCE
         interval = ((x - knots[0]) / (knots[1] - knots[0])).astype(int)
-        found.append((np.exp(table(x)), right[interval] & (x > np.log(_SMALLEST_M2))))
+        found.append((np.exp(table(x)), accurate[interval] & (x > np.log(_SMALLEST_M2))))
     return found
 
 
 def _tables(nodes, kurtosis, alpha, starts):
-    """Log critical values as functions of log m2, from those at nodes with their exact slopes."""
+    """Log critical values as functions of log m2, from nodes with exact slopes."""
     sizes = [len(knots) for knots in nodes]
     chi = np.concatenate(_solved(nodes, kurtosis, alpha, starts))
     slopes = _elasticity(chi, np.exp(np.concatenate(nodes)), np.repeat(kurtosis, sizes))
@@ -74,7 +75,7 @@ def _tables(nodes, kurtosis, alpha, starts):
 
 
 def _solved(log_m2, kurtosis, alpha, starts):
-    """Critical values of a list of arrays, each of one kurtosis, from tables of their logs."""
+    """Critical values of several arrays, each with one kurtosis, from tables of their logs."""
     sizes = [len(x) for x in log_m2]
     start = np.concatenate([table(x) for table, x in zip(starts, log_m2, strict=True)])
     m2 = np.exp(np.concatenate(log_m2))
@@ -83,16 +84,16 @@ def _solved(log_m2, kurtosis, alpha, starts):
 
 
 def _solve(m2, kurtosis, alpha, start):
-    """The chi at which the worst non-coverage is alpha, by Newton's method in logarithms."""
-    # Nothing is below the normal quantile and the one-sided value at a fixed bias;
-    # Chebyshev's inequality bounds from above.
+    """The chi with worst non-coverage alpha, by Newton's method in logarithms."""
+    # Lower bounds: the normal quantile, and the one-sided value at a fixed bias.
+    # Upper bound: Chebyshev's inequality.
     least = np.maximum(-ndtri(alpha / 2), np.sqrt(m2) - ndtri(alpha))
     most = np.sqrt((1 + m2) / alpha)
 
     def log_miss(x, least, m2, kurtosis):
         chi = least * np.exp(x - 1)
         worst = worst_case(chi, m2, kurtosis)
-        with np.errstate(divide="ignore", invalid="ignore"):  # a miss of 0: chi far too large
+        with np.errstate(divide="ignore", invalid="ignore"):  # probability 0 if chi is too large
             slope = chi * worst.by_chi / worst.probability
             return np.log(worst.probability / alpha), slope
 
@@ -124,8 +125,8 @@ def optimal_logits(log_signal, kurtosis, alpha):
 
 
 def _solve_optimal(log_signal, kurtosis, alpha, start):
-    """The log m2 at which 1 - w is twice the elasticity; their log ratio falls with it."""
-    origin = -20 - np.maximum(log_signal, 0)  # m2 is about 1 / signal where signal is large
+    """The log m2 at which 1 - w is twice the elasticity; their log ratio decreases in it."""
+    origin = -20 - np.maximum(log_signal, 0)  # m2 is about 1 / signal for large signals
 
     def log_ratio(x, origin, log_signal, kurtosis):
         log_m2 = origin + x
@@ -134,7 +135,7 @@ def _solve_optimal(log_signal, kurtosis, alpha, start):
         return log_expit((log_m2 - log_signal) / 2) - np.log(2 * _elasticity(chi, m2, kurtosis))
 
     def balance(x, *args):
-        # The second derivative of cva has no envelope theorem: a difference quotient.
+        # A difference quotient, because no envelope theorem gives the second derivative of cva.
         value = log_ratio(x, *args)
         return value, (log_ratio(x + 1e-5, *args) - value) / 1e-5
 
@@ -151,7 +152,7 @@ def _solve_optimal(log_signal, kurtosis, alpha, start):
 
 
 def _shared(kurtosis):
-    """Values that many entries share, each with the positions of its entries."""
+    """Values that many entries share, with the positions of these entries."""
     new = np.append(True, kurtosis[1:] != kurtosis[:-1])[: len(kurtosis)]
     starts = np.flatnonzero(new)  # of runs of one value
     values, run = np.unique(kurtosis[starts], return_inverse=True)
@@ -165,6 +166,6 @@ def _nodes(x, step):
     return x.min() + step * np.arange(2 + int(np.ceil(np.ptp(x) / step)))
 
 
-def tame(m2):
-    """`m2` up to the size where noise counts for nothing, and the scale of the rest."""
+def capped(m2):
+    """`m2` up to the size where noise is negligible, and the remaining scale."""
     return np.minimum(m2, _LARGEST_M2), np.sqrt(np.maximum(m2 / _LARGEST_M2, 1))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-_NO_WIDTH = np.finfo(float).tiny  # roots are relative to the unit of the scores
+_NO_WIDTH = np.finfo(float).tiny  # absolute tolerance; the relative one decides
 _GRID_SIZE = 80  # log-spaced values of A; the criteria have few, wide modes
 
 
@@ -26,7 +26,7 @@ def shrinkage_factor(prior_variance, sigma2):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``A / (A + sigma2)``; 1 where both are 0, for there is no noise to remove.
+        ``A / (A + sigma2)``; 1 if both are 0, because there is no noise to remove.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def prior_variance(z, sigma2, method, X=None):
     Parameters
     ----------
     z : ndarray of shape (n_groups,)
-        Direct estimates; or, where the prior mean is already known independently of them, the
-        residuals ``z - prior_mean``, with ``X=None``.
+        Direct estimates. If the prior mean is known independently of them, pass the residuals
+        ``z - prior_mean`` and ``X=None``.
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of `z`.
     method : {"moments", "prasad-rao", "fay-herriot", "paule-mandel", "ml", \
@@ -124,9 +124,9 @@ def prior_variance(z, sigma2, method, X=None):
     - "ml", "reml": the maximum of the (restricted) likelihood.
     - "adjusted-ml": the maximum of A times the likelihood (Li and Lahiri 2010).
 
-    Without `X` no degrees of freedom are spent on the prior mean: "reml" is then "ml" and
-    "prasad-rao" is "moments". The likelihood may have several modes; a grid over A
-    finds the best, root finding refines it.
+    Without `X`, the prior mean uses no degrees of freedom: "reml" equals "ml" and "prasad-rao"
+    equals "moments". The likelihood may have several modes; a grid over A finds the best one, and
+    root finding refines it.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _fay_herriot(z, sigma2, X):
 
     upper = np.sum(_least_squares(z, X)[0] ** 2) / degrees
     tiny = smallest_prior_variance(upper, sigma2)
-    # The left side falls in A, and at `upper` it is at most G - p.
+    # The left side decreases in A, and at `upper` it is at most G - p.
     if upper <= tiny or excess(tiny) <= 0:
         return 0.0
     return brentq(excess, tiny, upper * (1 + 1e-9), xtol=_NO_WIDTH, rtol=1e-14)
@@ -195,7 +195,7 @@ def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
 
 
 def trace_of_design(fit, X):
-    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML."""
+    """tr((X' V^-1 X)^-1 X' V^-2 X), the term of the REML score beyond ML."""
     return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
 
 
@@ -215,7 +215,7 @@ def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
 
 
 def smallest_prior_variance(scale, sigma2):
-    """What stands for A = 0, where a group without noise would have infinite weight."""
+    """Stand-in for A = 0, at which a group without noise has infinite weight."""
     return 1e-10 * max(scale, np.mean(sigma2))
 
 
@@ -232,7 +232,7 @@ PRIOR_VARIANCE_METHODS = tuple(_ESTIMATORS)
 
 
 class JamesSteinFit(NamedTuple):
-    """What `james_stein` returns."""
+    """Result of `james_stein`."""
 
     center: float
     shrinkage_factor: float
@@ -240,14 +240,14 @@ class JamesSteinFit(NamedTuple):
 
 
 def james_stein(z, sigma2, center="mean"):
-    """Positive-part James-Stein shrinkage towards one value.
+    """Positive-part James-Stein shrinkage toward one value.
 
     Parameters
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances, all positive.
     center : "mean" or float, default="mean"
-        Shrink towards the precision-weighted mean, or towards a fixed value.
+        Shrink toward the precision-weighted mean, or toward a fixed value.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def james_stein(z, sigma2, center="mean"):
     -----
     ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and G - 2 for a fixed
     center (Efron and Morris 1975, JASA 70). With unequal variances this is the rule for
-    ``z / sigma``. With too few groups nothing is shrunk.
+    ``z / sigma``. With too few groups, the shrinkage factor is 1.
 
     Examples
     --------

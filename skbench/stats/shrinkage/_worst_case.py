@@ -1,18 +1,18 @@
 """Worst-case non-coverage of a normal interval with a random bias.
 
 A normal estimate with standardized bias ``b`` and unit variance leaves ``[-chi, chi]`` with
-probability ``r(t) = Phi(-chi - sqrt t) + Phi(-chi + sqrt t)``, ``t = b ** 2``. Over all laws of
-``t`` with ``E t = m2`` and ``E t ** 2 <= kurtosis * m2 ** 2`` the mean of ``r`` is largest for a
-law on at most two points, ``low < high`` [1]_:
+probability ``r(t) = Phi(-chi - sqrt t) + Phi(-chi + sqrt t)``, ``t = b ** 2``. Over all
+distributions of ``t`` with ``E t = m2`` and ``E t ** 2 <= kurtosis * m2 ** 2``, the mean of ``r``
+is largest for a distribution on at most two points, ``low < high`` [1]_:
 
 - ``r`` is convex and then concave in ``t``; let ``t0`` be where the tangent of ``r`` passes through
   ``(0, r(0))`` (0 if ``chi ** 2 <= 3``, where ``r`` is concave);
 - if ``m2 >= t0``: all mass at ``m2``;
 - else if ``kurtosis * m2 >= t0``: mass at 0 and ``t0``, the fourth moment is slack;
-- else the fourth moment binds. A quadratic in ``t`` that lies above ``r`` and touches it at ``low``
-  and ``high`` proves the law optimal; touching means
-  ``r'(low) + r'(high) = 2 (r(high) - r(low)) / (high - low)``, and a surplus on the right already
-  at ``low = 0`` leaves that point at the edge.
+- else the fourth moment binds. The distribution is optimal if a quadratic in ``t`` lies above ``r``
+  and touches it at ``low`` and ``high``, that is, if
+  ``r'(low) + r'(high) = 2 (r(high) - r(low)) / (high - low)``. If the right-hand side is already
+  larger at ``low = 0``, that point stays at 0.
 
 References
 ----------
@@ -40,7 +40,7 @@ class WorstCase(NamedTuple):
 
 
 def worst_case(chi, m2, kurtosis):
-    """Largest non-coverage over all laws of the bias, with its derivatives."""
+    """Largest non-coverage over all distributions of the bias, with its derivatives."""
     low, high, weight = _least_favorable(chi, m2, kurtosis)
     r_low, r_high = _tail(low, chi), _tail(high, chi)
     gap = high - low
@@ -56,7 +56,7 @@ def worst_case(chi, m2, kurtosis):
 
 
 def falling_root(function, low, high, start, rtol, args):
-    """Roots of functions that fall through zero, by Newton steps kept in brackets."""
+    """Roots of decreasing functions, by Newton steps within brackets."""
     roots = np.array(start, dtype=float)
     todo = np.arange(roots.size)
     x, span = start, high - low
@@ -80,7 +80,7 @@ def falling_root(function, low, high, start, rtol, args):
 
 
 def _least_favorable(chi, m2, kurtosis):
-    """Points and weight of the upper point of the worst law of the squared bias."""
+    """Points and upper weight of the worst distribution of the squared bias."""
     t0 = _tangent_point(chi)
     low, high, weight = m2.copy(), m2.copy(), np.ones_like(m2)
     spread = (0 < m2) & (m2 < t0) & (kurtosis > 1)
@@ -96,19 +96,19 @@ def _least_favorable(chi, m2, kurtosis):
 
 
 def _reach(kurtosis, m2):
-    """Highest point of a law with a point at 0; also for infinite kurtosis, where 0 stays 0."""
+    """Upper point of a distribution with a point at 0; 0 stays 0 for infinite kurtosis."""
     return np.multiply(kurtosis, m2, out=np.zeros_like(m2), where=m2 > 0)
 
 
 def _fall(rise, m2, excess):
-    """m2 - low when high is m2 + rise and the fourth moment binds; `excess` is kurtosis - 1."""
+    """m2 - low if high is m2 + rise and the fourth moment binds; `excess` is kurtosis - 1."""
     return np.minimum(excess * m2 * (m2 / rise), m2)
 
 
 def _rise(chi, m2, excess, t0):
-    """high - m2 when the fourth moment binds."""
+    """high - m2 if the fourth moment binds."""
     rise = excess * m2  # low = 0
-    # Close to 0 the surplus is a third difference, all noise; its sign is the sign of r''' there.
+    # Near 0 the surplus is a third difference dominated by rounding; use the sign of r'''.
     near = chi * chi * (m2 + rise) < 1e-3
     third = chi**4 - 10 * chi * chi + 15
     inner = np.where(near, third, _touch(rise, chi, m2, excess)[0]) > 0
@@ -134,14 +134,14 @@ def _touch(rise, chi, m2, excess):
         + above * _relative_curvature(high, chi)
         - 2 * by_secant
     )
-    # Beyond the tangent from `low` no quadratic that bends upwards touches twice;
-    # where everything underflows `high` is far too small.
+    # Beyond the tangent from `low`, no convex quadratic touches twice.
+    # If everything underflows, `high` is far too small.
     value = np.where(above < secant, -1.0, np.where(above == 0, 1.0, value))
     return value, slope
 
 
 def _tangent_point(chi):
-    """Point t0 where the tangent of r passes through (0, r(0)); 0 where r is concave."""
+    """Point t0 where the tangent of r passes through (0, r(0)); 0 if r is concave."""
     t0 = np.zeros_like(chi)
     # Just above chi ** 2 = 3 the hull of r exceeds r by less than 1e-13.
     hollow = chi * chi > 3 + 1e-4
@@ -170,7 +170,7 @@ def _normal_density(x):
 
 
 def _tail(t, chi):
-    """r(t): probability that N(sqrt t, 1) leaves [-chi, chi]."""
+    """r(t): probability that N(sqrt t, 1) lies outside [-chi, chi]."""
     bias = np.sqrt(t)
     return ndtr(-chi - bias) + ndtr(bias - chi)
 

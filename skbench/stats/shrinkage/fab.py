@@ -1,8 +1,8 @@
-"""Intervals that cover every single group and are short where a prior is right.
+"""Intervals that cover every group and are short if a prior is right.
 
-"FAB" (frequentist, assisted by Bayes): of all families of level-alpha tests, the one whose interval
-is shortest on average under a prior. A wrong prior costs length and never coverage, provided that
-it was learned without the group's own data.
+"FAB" (frequentist, assisted by Bayes) selects, among all families of level-alpha tests, the one
+with the shortest interval on average under a prior. A wrong prior makes intervals longer but does
+not affect coverage, provided that it was learned without the group's own data.
 """
 
 import numpy as np
@@ -10,18 +10,18 @@ from scipy.special import betainc, betaln, expit, ndtri, stdtrit
 
 from skbench.stats._arrays import floats
 
-_MAX_SIZE = 1e7  # of a Beta prior: beyond it betaln loses the differences that matter
+_MAX_SIZE = 1e7  # of a Beta prior; beyond it betaln loses too many digits
 _MIN_SIZE = 0.1
 _EDGE = 1e-6  # prior means are kept this far from 0 and 1
 _STEPS = 80  # halvings: 1e-21 of the first bracket
-_STEEPEST = 1e300  # stands for a prior that says nothing
+_STEEPEST = 1e300  # slope for a prior without information
 _CHUNK = 30_000  # groups at once
 _WINDOW = 64  # counts tried near the end of an interval
 _FLATTEST = 1e-12  # smallest ratio of prior to sampling variance
 
 
 def beta_prior(mean, variance):
-    """Beta law with a given mean and variance, as nearly as there is one.
+    """Beta distribution with a given mean and variance, or the nearest one.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def beta_prior(mean, variance):
     Returns
     -------
     alpha, beta : ndarray of shape (n_groups,)
-        Parameters. Means are cut to [1e-6, 1 - 1e-6], and ``alpha + beta`` to [0.1, 1e7] where the
-        variance is too large for a Beta law, or 0.
+        Parameters. Means are clipped to [1e-6, 1 - 1e-6]. ``alpha + beta`` is clipped to
+        [0.1, 1e7] if the variance is 0 or too large for a Beta distribution.
 
     Examples
     --------
@@ -54,9 +54,9 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     k, n : array-like of shape (n_groups,)
         Successes and trials.
     alpha, beta : array-like of shape (n_groups,)
-        Parameters of the prior, positive, from data that are not in `k`. All arguments broadcast.
+        Positive parameters of the prior, from data other than `k`. All arguments broadcast.
     confidence_level : float, default=0.95
-        Least probability of covering, at every true proportion and every `n`.
+        Minimum coverage at every true proportion and every `n`.
 
     Returns
     -------
@@ -66,9 +66,12 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     -----
     The test of a proportion ``p`` accepts the counts with the largest ratio of
     ``Binomial(k | n, p)`` to the prior predictive probability of ``k``, until they hold
-    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so that the ends
-    are found exactly; gaps inside the interval are filled. Coverage is at least the level at every
-    ``p`` and ``n`` (test_exact_at_every_truth). The prior must not have seen `k`.
+    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so the ends are
+    exact. Gaps inside the interval are filled. Coverage is at least the confidence level at every
+    ``p`` and ``n`` (test_exact_at_every_truth). The prior must not depend on `k`.
+
+    **When not to use it.** Without a prior from other data, use
+    `skbench.stats.binomial.clopper_pearson_interval`.
 
     References
     ----------
@@ -102,16 +105,16 @@ def fab_normal_interval(
     z, standard_error : array-like of shape (n_groups,)
         Direct estimates and their standard errors.
     prior_mean, prior_variance : array-like of shape (n_groups,)
-        The prior, from data that are not in `z`; an infinite variance gives the usual interval. All
+        The prior, from data other than `z`. An infinite variance gives the usual interval. All
         arguments broadcast.
     confidence_level : float, default=0.95
-        Probability of covering, at every true mean.
+        Coverage at every true mean.
     df : array-like of shape (n_groups,), default=None
-        Degrees of freedom of the standard errors; None takes them as known.
+        Degrees of freedom of the standard errors; None means known standard errors.
     sigma2 : array-like of shape (n_groups,), default=None
-        With `df`: sampling variances from other groups' data, on which the split of alpha may
-        depend while the group's own standard error may not. None takes ``standard_error**2``, which
-        is exact only where that is known.
+        With `df`: sampling variances from other groups' data. The split of alpha may depend on
+        them, but not on the group's own standard error. None uses ``standard_error**2``, which is
+        exact only if it is known.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def fab_normal_interval(
     All ``theta`` with ``z`` between ``theta - s q(1 - alpha w)`` and
     ``theta - s q(alpha (1 - w))``, where ``w`` grows from 0 to 1 with ``theta`` as
     ``g(w) = 2 sigma (theta - prior_mean) / prior_variance``,
-    ``g(w) = ndtri(alpha w) - ndtri(alpha (1 - w))`` ([1]_, section 2). The prior must not have seen
+    ``g(w) = ndtri(alpha w) - ndtri(alpha (1 - w))`` ([1]_, section 2). The prior must not depend on
     `z`.
 
     References
@@ -160,8 +163,8 @@ def _low_end(k, n, alpha, beta, confidence_level):
     group = np.repeat(np.arange(k.size), counts)
     first = np.cumsum(counts) - counts
     j = np.arange(group.size) - first[group] + begin[group]
-    # Below tie[j] the count j beats k, and so do those between them: at a p in
-    # [tie[j - 1], tie[j]) the counts j, ..., k - 1 do.
+    # Below tie[j], the count j has a larger ratio than k, and so have the counts between them.
+    # At a p in [tie[j - 1], tie[j]), these are the counts j, ..., k - 1.
     tie = expit(_tie(j, k[group], n[group], alpha[group], beta[group]))
     start = np.roll(tie, 1)
     start[first] = np.where(begin == 0, 0.0, tie[first])
@@ -171,7 +174,7 @@ def _low_end(k, n, alpha, beta, confidence_level):
     entry = np.full(k.size, -1)
     hits = np.flatnonzero(accepted)
     entry[group[hits[::-1]]] = hits[::-1]
-    # No count beats k at the last tie, so k is accepted there at the latest.
+    # At the last tie, no count has a larger ratio than k, so k is accepted.
     last = first + counts - 1
     found = entry >= 0
     at = np.where(found, entry, last)
@@ -187,7 +190,7 @@ def _low_end(k, n, alpha, beta, confidence_level):
 def _begin(k, n, alpha, beta, confidence_level):
     """First count to try, just before the end, by bisection (test_only_counts_near_an_end_count).
 
-    Of 1e15 trials ends are off by 3e-8, as betaln rounds; of 1e12 by 1e-10.
+    Rounding in betaln gives errors of 3e-8 with 1e15 trials, and 1e-10 with 1e12.
     """
     low, high = np.zeros(k.shape), k - 1
     while np.any(high - low > _WINDOW // 4):
@@ -211,7 +214,7 @@ def _run_probability(p, j, k, n):
 
 
 def _crossing(low, high, j, k, n, confidence_level):
-    """Where the probability of the run falls to the level, between low and high."""
+    """Where the probability of the run falls to the confidence level, between low and high."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         above = _run_probability(middle, j, k, n) >= confidence_level
@@ -234,7 +237,7 @@ def _high_end(z, error, sigma, variance, df, confidence_level):
 
 
 def _center(logit_w, alpha):
-    """g(w): 0 at w = 1/2, growing."""
+    """g(w), increasing, 0 at w = 1/2."""
     return ndtri(alpha * expit(logit_w)) - ndtri(alpha * expit(-logit_w))
 
 

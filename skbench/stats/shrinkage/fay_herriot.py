@@ -15,7 +15,7 @@ from skbench.stats.shrinkage._normal import (
 
 
 class FayHerriotFit(NamedTuple):
-    """What `fay_herriot` returns."""
+    """Result of `fay_herriot`."""
 
     prior_variance: float
     beta: np.ndarray
@@ -47,7 +47,7 @@ def fay_herriot(z, sigma2, X, method="reml"):
     -----
     The mean squared error is ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` with ``v = A + sigma2``,
     of second order: Prasad and Rao (1990), Datta and Lahiri (2000), Datta, Rao and Smith (2005). g1
-    is the posterior variance, g2 pays for beta and g3 for A.
+    is the posterior variance; g2 accounts for the estimation of beta and g3 for that of A.
 
     References
     ----------
@@ -75,7 +75,7 @@ def fay_herriot(z, sigma2, X, method="reml"):
 
 
 def _positive(A, sigma2):
-    """A itself, or its stand-in where A = 0 meets a group without noise."""
+    """A, or a small positive value if A = 0 and a group has no noise."""
     return A if np.all(A + sigma2 > 0) else smallest_prior_variance(0.0, sigma2)
 
 
@@ -85,14 +85,13 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
     Parameters
     ----------
     sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the groups that are predicted; infinite where a group has no direct
-        estimate.
+        Sampling variances of the predicted groups; infinite for a group without direct estimate.
     X : ndarray of shape (n_groups, n_features)
-        Their design.
+        Design of the predicted groups.
     prior_variance : float
         The `A` of the model.
     method : str
-        How `A` was estimated; decides its variance and bias.
+        Estimator of `A`, which determines its variance and bias.
     fitted_sigma2, fitted_X : ndarray
         Sampling variances and design of the fitted groups.
 
@@ -102,7 +101,7 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
 
     Notes
     -----
-    See `fay_herriot`. Never below g1, the error if beta and `A` were known.
+    See `fay_herriot`. The result is never below g1, the error with known beta and `A`.
 
     Examples
     --------

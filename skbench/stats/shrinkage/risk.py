@@ -1,7 +1,7 @@
-"""Mean squared error without the truth: Stein's estimate and split data.
+"""Mean squared error without true values: Stein's estimate and split data.
 
-Every estimate of a group's squared error here is unbiased for it, so single entries are noisy and
-may be negative; only means over many groups are of use.
+All estimates of squared errors are unbiased, so single values are noisy and may be negative; only
+means over many groups are useful.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from skbench.stats.shrinkage._normal import shrinkage_factor
 
 
 def held_out_loss(estimate, z, sigma2):
-    """Squared error of estimates against direct estimates that they never saw.
+    """Squared error of estimates, judged by independent direct estimates.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def split_loss(estimate, z, z_out, sigma2):
     Parameters
     ----------
     estimate : ndarray of shape (n_groups,)
-        Estimates that used the first part only.
+        Estimates from the first part only.
     z, z_out : ndarray of shape (n_groups,)
         Direct estimates from the first part and from the other, independent given the true
         performances.
@@ -53,9 +53,9 @@ def split_loss(estimate, z, z_out, sigma2):
 
     Notes
     -----
-    Unbiased for the same as `held_out_loss` against `z_out`. The second term removes noise of
-    `z_out`: with a tenth of the items left out, the standard error of the mean risk is less than
-    half as large (test_second_term_removes_noise).
+    It is unbiased for the same quantity as `held_out_loss` with `z_out`. The second term removes
+    noise of `z_out`: with a tenth of the items held out, the standard error of the mean risk is
+    less than half as large (test_second_term_removes_noise).
 
     Examples
     --------
@@ -84,9 +84,9 @@ def stein_loss(estimate, z, sigma2, slope):
 
     Notes
     -----
-    Exact for independent normal `z` (Stein 1981, Annals of Statistics 9), and for any law of `z`
-    where the estimate is linear in it. Direct estimates that are correlated across models need
-    folds by topic.
+    Exact for independent normal `z` (Stein 1981, Annals of Statistics 9), and for any distribution
+    of `z` if the estimate is linear in it. If direct estimates are correlated across models, the
+    estimates need folds by topic.
 
     Examples
     --------
@@ -113,8 +113,8 @@ def james_stein_slope(z, sigma2, center="mean"):
     Notes
     -----
     ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)`` with precision shares ``p`` (0 for a fixed
-    center), ``S`` the sum of ``(z - center)^2 / sigma2`` and d degrees of freedom; without the last
-    term where w is cut at 0.
+    center), ``S`` the sum of ``(z - center)^2 / sigma2`` and d degrees of freedom. The last term is
+    dropped if w is truncated at 0.
 
     Examples
     --------
@@ -155,8 +155,8 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
 
     Notes
     -----
-    The second term is what estimating `A` by moments costs. Exact for
-    ``A = mean(residuals^2) - mean(sigma2)``, and kept where `A` sits at its floor.
+    The second term is the cost of estimating `A` by moments. It is exact for
+    ``A = mean(residuals^2) - mean(sigma2)``, and kept if `A` is at its lower bound.
 
     Examples
     --------
@@ -170,19 +170,19 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
 
 
 def leave_one_out_loss(rule, k, n, variance="smoothed"):
-    """Squared error of a rule for counts, each item in turn judging the others.
+    """Squared error of a rule for counts, by leaving out each item in turn.
 
     Parameters
     ----------
     rule : callable
-        ``rule(z, sigma2)`` gives the estimates of all groups from direct estimates and sampling
-        variances; whatever else it uses must not depend on the group's own items.
+        ``rule(z, sigma2)`` returns the estimates of all groups from direct estimates and sampling
+        variances. Its other inputs must not depend on the group's own items.
     k, n : ndarray of shape (n_groups,)
-        Right answers and items of each group, at least 2.
+        Correct answers and items of each group; at least 2 items.
     variance : str or ndarray of shape (n_groups,), default="smoothed"
-        Sampling variance that the rule is given: a method of
-        `skbench.stats.binomial.sampling_variance`; or the variances with n items, which then grow
-        as 1 / n and do not depend on the group's own answers.
+        Sampling variance passed to the rule: a method of
+        `skbench.stats.binomial.sampling_variance`, or the variances with n items if they do not
+        depend on the group's own answers. The latter are scaled by n / (n - 1).
 
     Returns
     -------
@@ -193,9 +193,9 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
 
     Notes
     -----
-    `split_loss`, averaged over all n ways to leave one item out. `stein_loss` misses that the
-    sampling variance of counts moves with `z`: with ten items the risk of a posterior mean came out
-    at .69 to .82 of what it was (test_stein_misses_what_the_variance_does).
+    `split_loss`, averaged over all n ways to leave one item out. `stein_loss` ignores that the
+    sampling variance of counts depends on `z`: with ten items it gave .69 to .82 of the risk of a
+    posterior mean (test_stein_misses_what_the_variance_does).
 
     Examples
     --------
@@ -205,40 +205,40 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
     """
     sigma2 = unbiased_variance(k, n) * n / (n - 1)
     loss = np.zeros(len(k))
-    for right, share in ((1, k / n), (0, 1 - k / n)):
-        # Where no item can be left out the share is 0, and any legal count will do.
-        rest = np.clip(k - right, 0, n - 1)
+    for correct, share in ((1, k / n), (0, 1 - k / n)):
+        # If no such item exists, the share is 0 and any valid count will do.
+        rest = np.clip(k - correct, 0, n - 1)
         z = rest / (n - 1)
         known = not isinstance(variance, str)
         given = variance * n / (n - 1) if known else sampling_variance(rest, n - 1, variance)
         estimate = rule(z, given)
-        loss += share * split_loss(estimate, z, right, sigma2)
+        loss += share * split_loss(estimate, z, correct, sigma2)
     return loss, sigma2
 
 
 def split_counts(k, n, n_folds, n_repeats, rng):
-    """Deal the answers of every group to folds, knowing only how many were right.
+    """Split the counts of correct answers of every group into folds.
 
     Parameters
     ----------
     k, n : ndarray of int of shape (n_groups,)
-        Right answers and items of each group.
+        Correct answers and items of each group.
     n_folds : int
-        Folds.
+        Number of folds.
     n_repeats : int
-        Independent deals.
+        Number of independent splits.
     rng : numpy.random.Generator
 
     Returns
     -------
     right, size : ndarray of int of shape (n_repeats, n_folds, n_groups)
-        Right answers and items in each fold; they sum to `k` and `n`.
+        Correct answers and items in each fold; they sum to `k` and `n`.
 
     Notes
     -----
-    The number of right answers in a random sample without replacement is hypergeometric. Given the
-    accuracy, folds are independent binomials (Neufeld, Dharamshi, Gao and Witten 2024, Journal of
-    Machine Learning Research 25). Sizes differ by at most one.
+    The number of correct answers in a random sample without replacement is hypergeometric. Given
+    the accuracy, folds are independent binomials (Neufeld, Dharamshi, Gao and Witten 2024, Journal
+    of Machine Learning Research 25). Sizes differ by at most one.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def split_counts(k, n, n_folds, n_repeats, rng):
     (array([2, 2, 2, 2, 2]), 6)
     """
     shape = (n_repeats, n_folds, len(n))
-    # Which folds get one item more is random, group by group.
+    # Folds with one more item are chosen at random in each group.
     order = rng.permuted(np.broadcast_to(np.arange(n_folds)[:, None], shape), axis=1)
     size = n // n_folds + (order < n % n_folds)
     right = np.empty(shape, dtype=int)
@@ -262,7 +262,7 @@ def split_counts(k, n, n_folds, n_repeats, rng):
 
 
 def split_normal(z, sigma2, n_folds, n_repeats, rng):
-    """Split normal direct estimates into independent ones whose mean they are.
+    """Split normal direct estimates into independent estimates with the same mean.
 
     Parameters
     ----------
@@ -274,8 +274,8 @@ def split_normal(z, sigma2, n_folds, n_repeats, rng):
     Returns
     -------
     ndarray of shape (n_repeats, n_folds, n_groups)
-        Independent over folds given the true performances, each with variance ``n_folds * sigma2``;
-        their mean over folds is `z`.
+        Estimates with variance ``n_folds * sigma2``, independent over folds given the true
+        performances. Their mean over folds is `z`.
 
     Notes
     -----

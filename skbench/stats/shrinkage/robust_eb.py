@@ -2,8 +2,8 @@
 
 The posterior mean ``f + w (z - f)`` over its noise ``w sigma`` is normal around a bias
 ``b = (1 / w - 1) (f - mu) / sigma``, of second moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the
-kurtosis of ``mu - f``. A robust interval is wide enough for every law of ``b`` with these moments,
-a parametric one for a normal law. Both promise coverage ON AVERAGE over the groups.
+kurtosis of ``mu - f``. A robust interval is wide enough for every distribution of ``b`` with these
+moments, a parametric one for a normal distribution. Both cover ON AVERAGE over the groups.
 """
 
 from typing import NamedTuple
@@ -13,12 +13,12 @@ from scipy.special import erfcx, expit, ndtr, ndtri
 
 from skbench.stats._arrays import floats
 from skbench.stats.intervals.moments import divided
-from skbench.stats.shrinkage._critical_values import critical_values, optimal_logits, tame
+from skbench.stats.shrinkage._critical_values import capped, critical_values, optimal_logits
 from skbench.stats.shrinkage._normal import shrinkage_factor
 from skbench.stats.shrinkage._worst_case import worst_case
 
-_MIDPOINTS = (np.arange(32) + 0.5) / 32  # of equal shares of a law
-_FAR_BELOW_0 = -1e3  # beyond, the series is exact, and the closed form loses 10 digits
+_MIDPOINTS = (np.arange(32) + 0.5) / 32  # probabilities of equally likely quantiles
+_FAR_BELOW_0 = -1e3  # below, the series is exact and the closed form loses 10 digits
 
 
 class PriorMoments(NamedTuple):
@@ -31,8 +31,8 @@ class PriorMoments(NamedTuple):
 def cva(m2, kurtosis, confidence_level=0.95):
     """Critical value of an interval that allows for a random bias.
 
-    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every law of ``b``
-    over groups that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
+    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every distribution
+    of ``b`` over groups with ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def cva(m2, kurtosis, confidence_level=0.95):
     kurtosis : array-like of shape (n_groups,)
         Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. Broadcasts.
     confidence_level : float, default=0.95
-        One minus the largest probability of a miss.
+        One minus the largest probability of non-coverage.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        The normal quantile where ``m2 = 0``, infinite where `m2` is, nan for a nan.
+        The normal quantile if ``m2 = 0``, infinite if `m2` is infinite, nan if an argument is nan.
 
     Notes
     -----
@@ -68,7 +68,6 @@ def cva(m2, kurtosis, confidence_level=0.95):
     m2, kurtosis = floats(m2, kurtosis)
     critical = np.full(m2.shape, np.nan)
     known = ~(np.isnan(m2) | np.isnan(kurtosis))
-    # Groups of counts often have one of a few variances.
     pairs = np.empty(m2[known].shape, dtype=complex)
     pairs.real, pairs.imag = m2[known], kurtosis[known]
     pairs, member = np.unique(pairs, return_inverse=True)
@@ -89,8 +88,8 @@ def noncoverage(chi, m2, kurtosis):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments, the supremum behind
-        `cva`; nan where an argument is nan or `chi` and `m2` are both infinite.
+        ``sup P(|N(b, 1)| > chi)`` over all distributions of ``b`` with these moments, the supremum
+        behind `cva`; nan if an argument is nan or `chi` and `m2` are both infinite.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def noncoverage(chi, m2, kurtosis):
     probability = np.where(np.isinf(m2), 1.0, 0.0)
     probability[np.isnan(chi + m2 + kurtosis) | (np.isinf(chi) & np.isinf(m2))] = np.nan
     finite = np.isfinite(chi) & np.isfinite(m2) & ~np.isnan(kurtosis)
-    m2, scale = tame(m2[finite])
+    m2, scale = capped(m2[finite])
     probability[finite] = worst_case(chi[finite] / scale, m2, kurtosis[finite]).probability
     return probability[()]
 
@@ -118,9 +117,9 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     weights : ndarray of shape (..., n_groups), optional
         Weights ``omega`` of the groups, equal by default.
     correction : {"pmt", "fplib", "none"}, default="pmt"
-        What keeps the estimates off impossible values, see Notes.
+        Correction that keeps the estimates feasible; see Notes.
     noise : ndarray of shape (n_groups,), optional
-        Unbiased sampling variances for ``W2`` and ``W4``, where `sigma2` is smoothed.
+        Unbiased sampling variances for ``W2`` and ``W4`` if `sigma2` is smoothed.
 
     Returns
     -------
@@ -136,11 +135,11 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     - "none": ``A = max(m2, 0)``, ``kurtosis = max(m4 / A^2, 1)``;
     - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and ``kurtosis >= 1 +
       32 sum(omega^2 sigma2^4) / (A^2 sum(omega) sum(omega sigma2^2))``;
-    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above 0, unless
-      the squared residuals less `noise` are one and the same number of at most 0.
+    - "fplib": mean of a normal distribution with the estimate's mean and variance, truncated at 0.
+      It is positive unless the squared residuals minus `noise` all equal one number of at most 0.
 
-    The kurtosis ``E (mu - f)^4 / A^2`` is nan where ``A = 0``. If it may vary with `sigma2` or the
-    features, take infinity instead.
+    The kurtosis ``E (mu - f)^4 / A^2`` is nan if ``A = 0``. If it may vary with `sigma2` or the
+    features, use infinity instead.
 
     Examples
     --------
@@ -181,7 +180,7 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of the direct estimates.
     kurtosis : float or ndarray of shape (n_groups,)
-        Theirs too, 1 to infinity.
+        Kurtosis of the true performances around their prior means, 1 to infinity.
     confidence_level : float, default=0.95
         Average coverage over the groups.
 
@@ -192,8 +191,8 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
 
     Notes
     -----
-    Armstrong, Kolesar and Plagborg-Moller (2022). AVERAGE coverage over the groups, whatever the
-    law of the true performances, if `prior_variance` and `kurtosis` are right.
+    Armstrong, Kolesar and Plagborg-Moller (2022). Coverage holds ON AVERAGE over the groups, for
+    any distribution of the true performances, if `prior_variance` and `kurtosis` are right.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     array([0.    , 0.1406, 0.1848])
     """
     A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
-    m2 = np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)  # 0 where nothing varies
+    m2 = np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)
     critical = cva(m2, _known(kurtosis, A), confidence_level)
     return critical * shrinkage_factor(A, sigma2) * np.sqrt(sigma2)
 
@@ -223,8 +222,8 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Notes
     -----
-    Morris (1983). The worst law of true performances that need not be normal misses
-    ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
+    Morris (1983). If true performances are not normal, the worst-case non-coverage is
+    ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)``.
 
     Examples
     --------
@@ -298,21 +297,21 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
 
 
 def plausible_prior_variances(prior_variance, sigma2, n_units):
-    """Values that a prior variance, estimated from few groups, may well have.
+    """Plausible values of a prior variance that was estimated from few groups.
 
     Parameters
     ----------
     prior_variance : float or ndarray of shape (..., n_groups)
-        Its estimates `A`, in every group.
+        Estimates `A` of the prior variance, for every group.
     sigma2 : float or ndarray of shape (..., n_groups)
         Sampling variances of the groups it was estimated from.
     n_units : int
-        How many of them are independent: topics, where models share a topic.
+        Number of independent units: topics if models share topics.
 
     Returns
     -------
     ndarray of shape (n_values, ..., n_groups)
-        Equally likely values: quantiles of a normal law around `A`, cut at 0.
+        Equally likely values: quantiles of a normal distribution around `A`, truncated at 0.
 
     Notes
     -----
@@ -326,8 +325,8 @@ def plausible_prior_variances(prior_variance, sigma2, n_units):
     """
     A, sigma2 = (np.atleast_1d(part).astype(float) for part in (prior_variance, sigma2))
     shape = np.broadcast_shapes(A.shape, sigma2.shape)
-    A, _ = np.broadcast_arrays(A, sigma2[..., :1])  # one value for all groups stays one
-    with np.errstate(divide="ignore"):  # an exact group that does not vary: no error at all
+    A, _ = np.broadcast_arrays(A, sigma2[..., :1])  # keep a single value for all groups
+    with np.errstate(divide="ignore"):  # A = 0 and sigma2 = 0 give an error of 0
         information = np.sum(1 / (A + sigma2) ** 2, axis=-1, keepdims=True)
     error = np.sqrt(2 * shape[-1] / n_units / information)
     below = ndtr(-np.divide(A, error, out=np.full_like(A, np.inf), where=error > 0))
@@ -337,12 +336,12 @@ def plausible_prior_variances(prior_variance, sigma2, n_units):
 
 
 def posterior_variance(residuals, sigma2, prior_variances):
-    """Variance of true performances, where the prior variance is one of several values.
+    """Posterior variance of true performances, averaged over several prior variances.
 
     Parameters
     ----------
     residuals : ndarray of shape (n_groups,)
-        Direct estimates minus prior means; 0 where there is no direct estimate.
+        Direct estimates minus prior means; 0 if there is no direct estimate.
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of the direct estimates.
     prior_variances : ndarray of shape (n_values, ..., n_groups)
@@ -351,8 +350,7 @@ def posterior_variance(residuals, sigma2, prior_variances):
     Returns
     -------
     ndarray of shape (..., n_groups)
-        ``mean(w) sigma2 + var(w) residual^2`` with ``w = A / (A + sigma2)``: the law of total
-        variance.
+        ``mean(w) sigma2 + var(w) residual^2`` with ``w = A / (A + sigma2)``.
 
     Examples
     --------
@@ -364,7 +362,7 @@ def posterior_variance(residuals, sigma2, prior_variances):
 
 
 def _known(kurtosis, A):
-    """The kurtosis; 1 where nothing varies: unknown there, and without effect."""
+    """The kurtosis; 1 if A = 0, where it is unknown and has no effect."""
     return np.where(A > 0, kurtosis, 1)
 
 
@@ -373,7 +371,7 @@ def _weighted_mean(values, weights):
 
 
 def _floor(variances, weights, factor):
-    """Smallest credible mean of `variances` times a quantity that is never negative."""
+    """Smallest credible mean of `variances` times a nonnegative quantity."""
     weighted = weights * variances
     total = np.sum(weights, axis=-1) * np.sum(weighted, axis=-1)
     largest = factor * np.sum(weighted**2, axis=-1)
@@ -386,13 +384,13 @@ def _variance_of_mean(values, weights):
     distance, squares = values - mean[..., None], np.sum(weights**2, axis=-1)
     # sum(weights^2 (values^2 - mean^2)), without the cancellation of nearly equal values.
     uneven = weights * (weights - (squares / total)[..., None])
-    spread = np.sum((weights * distance) ** 2, axis=-1)
-    spread += 2 * mean * np.sum(uneven * distance, axis=-1)
-    return divided(np.maximum(spread, 0.0), total**2 - squares)
+    variation = np.sum((weights * distance) ** 2, axis=-1)
+    variation += 2 * mean * np.sum(uneven * distance, axis=-1)
+    return divided(np.maximum(variation, 0.0), total**2 - squares)
 
 
 def _truncated_mean(mean, variance):
-    """Mean of a normal variable given that it is positive; without variance, its limit."""
+    """Mean of a normal variable truncated at 0; its limit if the variance is 0."""
     deviation = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = mean / deviation

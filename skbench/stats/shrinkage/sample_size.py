@@ -1,4 +1,4 @@
-"""How many items an estimator is worth, from unbiased estimates of its squared errors."""
+"""The sample size ratio of an estimator, from unbiased estimates of its squared errors."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ from scipy.stats import t as student_t
 
 
 def jackknife_mean(values, clusters):
-    """Means over groups and their covariance, with dependent groups left out together.
+    """Means over groups and their jackknife covariance, leaving out dependent groups together.
 
     Parameters
     ----------
     values : ndarray of shape (n_groups, n_columns)
         One column per quantity.
     clusters : ndarray of int of shape (n_groups,)
-        Codes 0, 1, ... of what is independent: the topic where models share items, else the group.
+        Codes 0, 1, ... of the independent units: topics if models share items, else groups.
 
     Returns
     -------
@@ -37,12 +37,13 @@ def jackknife_mean(values, clusters):
 
 
 class SampleSizeRatio(NamedTuple):
-    """How many times the items the direct estimator would need, with its interval.
+    """How many times the items the direct estimator would need, with an interval.
 
-    Printed as a sentence; inf where the data do not rule out an error of 0.
+    It prints as a sentence. An end is inf if an error of 0 is within the interval.
 
     Examples
     --------
+    >>> from skbench.stats.shrinkage.sample_size import SampleSizeRatio
     >>> print(SampleSizeRatio(2.0, 1.5, 3.1))
     as good as 2 times the items (1.5 to 3.1)
     """
@@ -60,7 +61,7 @@ class SampleSizeRatio(NamedTuple):
 
 
 def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
-    """How many times the items the direct estimator would need to be as precise.
+    """Return how many times the items the direct estimator would need for the same precision.
 
     Parameters
     ----------
@@ -71,19 +72,19 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
     clusters : ndarray of int of shape (n_groups,)
         As in `jackknife_mean`.
     confidence_level : float, default=0.95
-        Level of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
     SampleSizeRatio
-        NamedTuple value, low, high: ``sum(sigma2) / sum(losses)``. An end is inf where the data do
-        not rule out an error of 0, and all three are nan with fewer than two clusters, without
-        noise, or where a loss is nan.
+        NamedTuple value, low, high: ``sum(sigma2) / sum(losses)``. An end is inf if the data do not
+        rule out an error of 0. All three are nan with fewer than two clusters, without noise, or
+        if a loss is nan.
 
     Notes
     -----
-    The error of the direct estimator falls as 1 / n. The interval is that of
-    ``sum(losses) / sum(sigma2)``, by delete-one-cluster jackknife and Student's t, turned over.
+    The error of the direct estimator is proportional to 1 / n. The interval inverts that of
+    ``sum(losses) / sum(sigma2)``, by delete-one-cluster jackknife and Student's t.
 
     Examples
     --------
@@ -108,24 +109,24 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
 
 
 def ratio_with_more_items(ratio, share):
-    """A sample size ratio measured on a share of the items, carried over to all.
+    """Extrapolate a sample size ratio from a share of the items to all items.
 
     Parameters
     ----------
     ratio : SampleSizeRatio
-        Measured on part of the items.
+        Ratio measured on part of the items.
     share : float
-        That part, in (0, 1].
+        Share of the items, in (0, 1].
 
     Returns
     -------
     SampleSizeRatio
-        ``1 + share (ratio - 1)`` for each number above 1, others as they are.
+        ``1 + share (ratio - 1)`` for each number above 1; other numbers stay the same.
 
     Notes
     -----
-    With known prior moments the ratio is ``1 + sigma2 / A``: what exceeds 1 is inversely
-    proportional to the number of items. On average the result is a little too small
+    With known prior moments, the ratio is ``1 + sigma2 / A``, so the excess over 1 is inversely
+    proportional to the number of items. On average, the result is slightly too small
     (test_ratio_carried_over).
 
     Examples

@@ -1,10 +1,10 @@
-"""Stein's estimate of the error of estimates that borrow, next to that of the direct ones."""
+"""Stein's estimate of the error of shrunk estimates, compared with direct estimates."""
 
 import numpy as np
 
 from skbench.stats.shrinkage.risk import stein_loss
 
-_LARGEST_RATIO = 4.0  # of the squared error to the posterior variance
+_LARGEST_RATIO = 4.0  # squared error over posterior variance
 
 
 def squared_errors(value, posterior_variance, z, noise):
@@ -17,13 +17,13 @@ def squared_errors(value, posterior_variance, z, noise):
     z : ndarray of shape (n_groups,)
         Direct estimates.
     noise : ndarray of shape (n_groups,)
-        Their sampling variances, right on average over groups.
+        Sampling variances of `z`, unbiased on average over groups.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``(value - z)^2 - noise + 2 posterior_variance``. Noisy, and often negative: only means over
-        many groups are of use.
+        ``(value - z)^2 - noise + 2 posterior_variance``. Values are noisy and often negative; only
+        means over many groups are useful.
 
     Notes
     -----
@@ -40,20 +40,21 @@ def squared_errors(value, posterior_variance, z, noise):
 
 
 def inflation(value, posterior_variance, z, noise, size):
-    """Factor by which standard deviations must grow to match the estimated squared error.
+    """Factor of standard deviations that matches the estimated squared error.
 
     Parameters
     ----------
     value, posterior_variance, z, noise
         As in `squared_errors`.
     size : ndarray of shape (n_groups,)
-        Weights, so that small groups do not stand for all: numbers of items, or precisions.
+        Weights of the groups: numbers of items, or precisions. They keep small groups from
+        dominating.
 
     Returns
     -------
     float
         Root of the weighted sum of `squared_errors` over that of `posterior_variance`, with the
-        ratio cut to [1, 4].
+        ratio clipped to [1, 4].
 
     Examples
     --------
@@ -69,7 +70,7 @@ def inflation(value, posterior_variance, z, noise, size):
 
 
 def weight_of_direct(value, posterior_variance, z, noise):
-    """How far estimates must be moved to the direct ones, so that they are no worse.
+    """Weight of the direct estimates with which estimates are no worse than these.
 
     Parameters
     ----------
@@ -79,9 +80,9 @@ def weight_of_direct(value, posterior_variance, z, noise):
     Returns
     -------
     float
-        Weight of the direct estimates: 0 where the estimated risk, the mean of `squared_errors`, is
-        not above theirs by more than its standard error, or where no noise was seen, which says
-        nothing of theirs; else the one with the least estimated risk.
+        Weight of the direct estimates. It is 0 if the estimated risk (the mean of `squared_errors`)
+        does not exceed that of the direct estimates by more than one standard error, or if all
+        noise is 0. Otherwise it is the weight with the smallest estimated risk.
 
     Notes
     -----
@@ -99,5 +100,5 @@ def weight_of_direct(value, posterior_variance, z, noise):
     if not np.any(noise) or np.mean(lost) <= np.std(lost) / np.sqrt(len(lost)):
         return 0.0
     gain, apart = np.mean(noise) - np.mean(posterior_variance), np.mean((value - z) ** 2)
-    # Estimates that are the direct ones have nowhere to move, but their intervals have.
+    # Estimates equal to the direct ones cannot move, but their intervals can.
     return float(1 - np.clip(gain / apart, 0, 1)) if apart > 0 else float(gain < 0)

@@ -1,10 +1,10 @@
 """
-From a file of results to a table and a picture
-===============================================
+From a file of results to a table and a figure
+==============================================
 
-What ``skbench estimate`` does, step by step in Python: read a file whose columns
-have names of their own, summarize it, estimate, look at what changed, and save the
-table. Then the same in one command.
+This example reads a results file, summarizes it by model and topic, estimates the
+accuracy of each group, plots the estimates and saves them. It then does the same with
+the command ``skbench estimate``.
 """
 
 import io
@@ -26,7 +26,7 @@ from skbench.report.cli import main
 folder = Path(tempfile.mkdtemp())
 
 # %%
-# A results file as evaluation programs write them: one row per system and question.
+# The results file has one row per system and question.
 
 simulated = make_items(n_models=3, n_topics=30, n_items=10, feature_noise=0.2, random_state=2)
 results = simulated.items.drop(columns="cluster").rename(
@@ -37,24 +37,25 @@ results.to_csv(folder / "results.csv", index=False)
 print(results.head(3).to_string(index=False))
 
 # %%
-# The reader knows the usual names, and says what it took for what.
+# The reader recognizes usual column names, and lists the role of each column.
 
 read = read_with_notes(folder / "results.csv")
 items = read.items
 print("\n" + "\n".join(read.notes))
 
 # %%
-# ``features=["length"]`` takes the group mean of an item column as a feature.
+# ``features=["length"]`` uses the group mean of an item column as a feature.
 
 summary = summarize_items(items, ["model", "topic"], features=["length"])
 direct = DirectEstimator().fit(**summary.fit_args).estimate()
 eb = EmpiricalBayes(random_state=0).fit(**summary.fit_args).estimate()
 print(f"\n{eb}")
 narrower = (eb.high - eb.low).mean() / (direct.high - direct.low).mean()
-print(f"\nintervals are on average {narrower:.2f} times as wide as the direct ones")
+print(f"\nEB intervals are on average {narrower:.2f} times as wide as direct intervals")
 eb.to_frame().to_csv(folder / "estimates.csv")
 
 # %%
+# The forest plot shows direct and empirical Bayes estimates of one model.
 
 one_model = [label for label in summary.labels if label[0] == "model-0"]
 forest = ForestDisplay.from_estimates({"direct": direct, "EB": eb}, labels=one_model, sort_by="EB")
@@ -63,7 +64,7 @@ forest.plot(xlabel="accuracy").figure_.savefig(picture, dpi=150)
 print(f"written: {sorted(path.name for path in folder.iterdir())}")
 
 # %%
-# The same without Python: ``skbench estimate results.csv --features length``
+# The command ``skbench estimate results.csv --features length`` prints such estimates.
 
 output = io.StringIO()
 try:

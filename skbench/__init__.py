@@ -1,12 +1,11 @@
-"""Honest estimates of model performance from few items per topic.
+"""Statistics for model evaluation: estimates, intervals and comparisons from few items.
 
-Rows become summaries, summaries become estimates, estimates become pictures.
-Every public name can be imported from here; it is loaded when first used, so
-that ``import skbench`` stays cheap. The names stand in ``__init__.pyi``, which
-type checkers read too.
+Rows of items are summarized by group, estimators turn summaries into estimates with
+intervals, and displays plot them. All public names can be imported from this module. They
+are listed in ``__init__.pyi`` and loaded on first use, so ``import skbench`` is fast.
 
-PYTEST_DONT_REWRITE: pytest loads a plugin of this package, and would warn where it is not the
-first to import the package.
+PYTEST_DONT_REWRITE: pytest loads a plugin of this package and would otherwise warn if the
+package is already imported.
 """
 
 from skbench._lazy import attach

@@ -1,4 +1,4 @@
-"""The public names for type checkers: `__init__.py` loads them when they are first used."""
+"""Public names; type checkers read this file, and `__init__.py` loads the names on first use."""
 
 from skbench import (
     assessment as assessment,

@@ -1,4 +1,4 @@
-"""The command line, as ``python -m skbench``."""
+"""Command line interface, run by ``python -m skbench``."""
 
 from skbench.report.cli import main
 

@@ -1,4 +1,4 @@
-"""Input validation of every room, and the words of its errors, in one place."""
+"""Input validation shared by the whole package, with its error messages."""
 
 import numbers
 from bisect import bisect_left
@@ -13,32 +13,32 @@ from sklearn.utils.validation import check_is_fitted
 DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 
 _REMEDIES = {
-    "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
-    "population": " Every group needs the number of all its items, run or not.",
-    "y": " Leave it out (GroupSummary.dropna): predict(X) gives the prior mean of such groups.",
-    "z": " Leave z out to get the prior mean of groups without a direct estimate.",
+    "sigma2": " Drop the group, or give it a variance pooled from the other groups.",
+    "population": " Pass the total number of items of every group, evaluated or not.",
+    "y": " Drop the group (GroupSummary.dropna). For it, predict(X) returns the prior mean.",
+    "z": " Omit z to get the prior mean of groups without a direct estimate.",
 }
 LARGEST = 1e75  # fourth powers of larger numbers overflow
-_LARGEST_COUNT = 1e15  # whose whole numbers are exact
-_COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
+_LARGEST_COUNT = 1e15  # floats represent whole numbers up to here exactly
+_COUNT_TOLERANCE = 1e-6  # z may be rounded; printed rates have 6 digits or more
 _PLAIN = "string", "floating", "integer", "mixed-integer-float", "boolean"  # kinds of cells
 
 
 def refuse_huge(what, values):
-    """Refuse numbers whose powers overflow; nan is passed over."""
+    """Raise a ValueError for numbers whose powers overflow; nan is allowed."""
     huge = np.abs(values) > LARGEST
     if np.any(huge):
         raise ValueError(
-            f"{what} are at most {LARGEST:g}, as powers of larger numbers overflow, but "
-            f"{int(np.sum(huge))} are beyond, such as {plain(values[huge][0])!r:.40}. Rescale them."
+            f"{what} must be at most {LARGEST:g}, but {int(np.sum(huge))} are larger, such as "
+            f"{plain(values[huge][0])!r:.40}. Rescale them, because their powers overflow."
         )
 
 
 def floats(what, values, row="row {}".format):
-    """Numbers as an array of floats, missing ones as nan; anything else is refused in words.
+    """Convert to an array of floats with nan for missing values.
 
-    Numbers are real numbers, fractions, decimals, and text that reads as a number. `row` names
-    the row of a position.
+    Real numbers, fractions, decimals and numeric strings are converted. Other values raise an
+    error. `row` maps a position to the name of its row in the error message.
     """
     array = as_array(values)
     if array.ndim == 0 and array.dtype.kind == "b":
@@ -52,15 +52,14 @@ def floats(what, values, row="row {}".format):
         except (TypeError, ValueError, OverflowError):
             kind = ValueError if is_hashable(value) else TypeError
             raise kind(
-                f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Each argument "
-                "must be a number or a string of a number: code words, such as correct as 1 and "
-                "incorrect as 0."
+                f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Encode words as "
+                "numbers, such as correct as 1 and incorrect as 0."
             ) from None
     return found
 
 
 def as_array(values):
-    """A dense array; of objects where cells hold lists of several lengths."""
+    """Convert to a dense array, or to an object array if cells hold lists of unequal lengths."""
     try:
         return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     except (TypeError, ValueError):
@@ -77,17 +76,17 @@ def _number(value):
 
 
 def check_option(name, value, options):
-    """Refuse a value that is not among the named options."""
+    """Raise a ValueError if a value is not among the options."""
     if value not in options:
         raise ValueError(f"{name} must be one of {sorted(options)}, got {value!r}.")
 
 
 def check_same_index(**arrays):
-    """Refuse arrays whose rows do not belong together: the one rule for what stands beside X.
+    """Raise a ValueError if arrays passed together do not have matching rows.
 
-    Objects of pandas go by label: their indexes hold the same labels in the same order, a
-    default index like any other. Nothing is reordered. All others have no labels and go by
-    position. All are as long as the first; a single number stands for all rows.
+    All arrays must be as long as the first one; a single number applies to all rows. Pandas
+    objects must have equal indexes in the same order, also if an index is the default one. Other
+    arrays are matched by position. Nothing is reordered.
     """
     first, rows = next(iter(arrays.items()))
     is_text = isinstance(rows, str | bytes)
@@ -110,19 +109,19 @@ def check_same_index(**arrays):
     (first, index), *others = [(k, v.index) for k, v in tables.items()] or [("", None)]
     for name, other in others:
         if not other.equals(index):
-            # Equal beginnings, as labels of several types cannot be compared one by one.
+            # Compare leading parts, because labels of mixed types cannot be compared one by one.
             at = bisect_left(
                 range(n), True, key=lambda i, o=other: not o[: i + 1].equals(index[: i + 1])
             )
             raise ValueError(
                 f"The indexes of {first} and {name} differ: row {at} is {plain(index[at])!r} in "
                 f"{first} but {plain(other[at])!r} in {name}. Align them, or pass plain arrays "
-                "to go by position."
+                "to match rows by position."
             )
 
 
 def n_rows(values):
-    """Rows of an array, a column or a table; None of a number, or of a table not in memory."""
+    """Return the number of rows, or None for a scalar or a table that is not in memory."""
     shape = getattr(values, "shape", None)
     if shape is None and hasattr(values, "__len__"):
         return len(values)
@@ -130,7 +129,7 @@ def n_rows(values):
 
 
 def _refuse_no_rows(name, values):
-    """Refuse what has no rows in an order, or rows that numpy would read as something else."""
+    """Raise an error if a value has no ordered rows, or if numpy would misread its rows."""
     is_set = isinstance(values, str | bytes | Mapping | Set | Iterator)
     if is_set and not hasattr(values, "shape"):  # some sparse matrices are mappings
         raise TypeError(
@@ -139,26 +138,27 @@ def _refuse_no_rows(name, values):
         )
     if isinstance(values, pd.DataFrame) and not values.columns.is_unique:
         twice = plain(values.columns[values.columns.duplicated()][0])
-        raise ValueError(f"{name} has several columns {twice!r}. Rename or drop all but one.")
+        raise ValueError(f"{name} has several columns named {twice!r}. Rename or drop all but one.")
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} has {np.ma.count_masked(values)} masked entries, behind which numbers stand. "
-            "Leave these rows out, or pass filled(np.nan)."
+            f"{name} has {np.ma.count_masked(values)} masked entries. Drop these rows, or pass "
+            "filled(np.nan)."
         )
     if not isinstance(values, np.ndarray):
         return
     is_dates = values.dtype.kind in "mM" and values.ndim == 2
     if values.ndim > 2 or values.dtype.kind == "V" or is_dates:
         raise ValueError(
-            f"{name} is an array of shape {values.shape} and type {values.dtype}. Pass one column, "
-            "or a table of numbers."
+            f"{name} is an array of shape {values.shape} and type {values.dtype}. Pass one column "
+            "or a numeric table."
         )
 
 
 def check_named(what, names, labels=None):
-    """Names of models, topics or groups as one column; none missing, and none a list.
+    """Return names of models, topics or groups as one column.
 
-    Rows without a name would join rows of others. Names of several parts are tuples.
+    Missing names raise an error, because their rows would be merged. Names with several parts
+    become tuples.
     """
     if isinstance(names, pd.DataFrame) and names.shape[1] > 1:
         names = pd.MultiIndex.from_frame(names)
@@ -173,7 +173,7 @@ def check_named(what, names, labels=None):
 
 
 def lacks_parts(names):
-    """Whether each name of several parts, a tuple, lacks one."""
+    """Return which names are tuples with a missing part."""
     if _is_plain(names):
         return np.zeros(len(names), dtype=bool)
     tuples = (name if isinstance(name, tuple) else () for name in names)
@@ -181,31 +181,31 @@ def lacks_parts(names):
 
 
 def refuse_unnamed(what, missing, row=int):
-    """Refuse rows without a name."""
+    """Raise a ValueError if rows have no name."""
     if missing.any():
         raise ValueError(
-            f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
-            f"{row(int(np.argmax(missing)))!r}. Fill the names in, or leave the rows out."
+            f"{what} has no name in {int(missing.sum())} of {len(missing)} rows (first in row "
+            f"{row(int(np.argmax(missing)))!r}). Fill in the names, or drop the rows."
         )
 
 
 def _is_plain(names):
-    """Whether names are text, numbers or of a type of arrays, so that no cell needs a look."""
+    """Whether all names are text or numbers, so that single cells need no check."""
     return names.dtype != object or pd.api.types.infer_dtype(names) in _PLAIN
 
 
 def refuse_unhashable(what, names, row=int):
-    """Refuse lists, dicts and other cells that can be no name, in an array or a column."""
+    """Raise a TypeError for lists, dicts and other values that cannot be names."""
     for at, name in enumerate(() if _is_plain(names) else names):
         if not is_hashable(name):
             raise TypeError(
-                f"{what} must hold names or numbers, but row {row(at)!r} has {name!r:.60}. Turn "
-                "it into text."
+                f"{what} must hold names or numbers, but row {row(at)!r} has {name!r:.60}. Convert "
+                "it to text."
             )
 
 
 def one_column(what, values):
-    """An array of one axis, of any type, in the byte order of the machine."""
+    """Return a one-dimensional array of any type in native byte order."""
     if hasattr(values, "__array__") or not pd.api.types.is_list_like(values):
         array = np.asarray(values)
     else:
@@ -219,13 +219,13 @@ def one_column(what, values):
 
 
 def check_rows(X):
-    """Refuse a table without groups."""
+    """Raise a ValueError if a table has no rows."""
     if len(X) == 0:
-        raise ValueError("X has no rows: pass one row per group.")
+        raise ValueError("X has no rows. Pass one row per group.")
 
 
 def check_labels(X):
-    """Labels of the groups: the index of a frame, else positions."""
+    """Return the labels of the groups: the index of a DataFrame, or else positions."""
     if hasattr(X, "index") and hasattr(X, "columns"):
         return X.index
     return pd.RangeIndex(n_rows(X))
@@ -234,18 +234,18 @@ def check_labels(X):
 def check_column(
     name, values, labels, *, minimum=None, whole=False, allow_scalar=False, unit="group"
 ):
-    """A finite float column with one entry per label; errors name the first offending `unit`."""
+    """Return a finite float column with one entry per label; errors name the first bad `unit`."""
     column = floats(name, values, lambda at: _group(labels, at, unit))
     if allow_scalar and column.ndim == 0:
         column = np.full(len(labels), float(column))
     if column.shape != (len(labels),):
         raise ValueError(
-            f"{name} has shape {column.shape}, but X has {len(labels)} rows: "
-            f"pass one {name} per {unit}."
+            f"{name} has shape {column.shape}, but X has {len(labels)} rows. "
+            f"Pass one {name} per {unit}."
         )
     _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""), unit)
     _refuse(np.abs(column) > LARGEST, name, f"at most {LARGEST:g}", column, labels,
-            " Rescale the scores: powers of larger ones overflow.", unit)  # fmt: skip
+            " Rescale the scores, because their powers overflow.", unit)  # fmt: skip
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
         _refuse(column < minimum, name, word, column, labels, unit=unit)
@@ -257,44 +257,44 @@ def check_column(
 
 
 def check_sigma2(sigma2, sampling_variance, labels):
-    """Sampling variances of the groups, from the call or the constructor."""
+    """Return the sampling variances of the groups, from the call or the constructor."""
     if sigma2 is None:
         sigma2 = sampling_variance
     if sigma2 is None:
         raise ValueError(
-            "sigma2 is missing: how noisy each direct estimate is cannot be guessed. Pass "
-            "sigma2=... (summarize_items or stats.binomial.sampling_variance give it), or a known "
-            "common variance as sampling_variance=... to the constructor."
+            "sigma2 is missing. Pass the sampling variances of the direct estimates as sigma2=... "
+            "(from summarize_items or stats.binomial.sampling_variance), or pass a known common "
+            "variance to the constructor as sampling_variance=..."
         )
     return check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True)
 
 
 def check_weights(weights, labels):
-    """Weights of the rows, not all of them 0; None where none were given."""
+    """Return the weights of the rows, or None; all weights 0 raise a ValueError."""
     if weights is None:
         return None
     weights = check_column("sample_weight", weights, labels, minimum=0, unit="row")
     if not weights.any():
-        raise ValueError("sample_weight is 0 in every row. Give some a weight above 0.")
+        raise ValueError("sample_weight is 0 in every row. Give some rows a weight above 0.")
     return weights
 
 
 def check_sizes(n, labels):
-    """Group sizes: whole numbers of at least 1, or None where none were given."""
+    """Return group sizes as whole numbers of at least 1, or None."""
     if n is None:
         return None
     return check_column("n", n, labels, minimum=1, whole=True, allow_scalar=True)
 
 
 def refuse_repeats(what, names):
-    """Refuse labels of which one comes twice."""
+    """Raise a ValueError if a label occurs twice."""
     if names.has_duplicates:
         twice = plain(names[names.duplicated()][0])
-        raise ValueError(f"{what} has several entries for {twice!r}. Pass one per label.")
+        raise ValueError(f"{what} has several entries for {twice!r}. Pass one entry per label.")
 
 
 def numbers_by_topic(what, values):
-    """Numbers of items of a Series or dict by topic, as a Series."""
+    """Return a Series or dict of item counts by topic as a Series."""
     given = pd.Series(values)
     refuse_repeats(what, given.index)
     numbers = check_column(what, given, given.index, minimum=0, whole=True, unit="topic")
@@ -302,16 +302,16 @@ def numbers_by_topic(what, values):
 
 
 def refuse_unknown_topics(names, topics):
-    """Refuse topics of a population that none of the items has."""
+    """Raise a ValueError if a population has a topic that no item has."""
     unknown = [name for name in names if name not in topics]
     if unknown:
         raise ValueError(
-            f"population names topic {plain(unknown[0])!r}, of which nothing is known."
+            f"population has the topic {plain(unknown[0])!r}, but no item belongs to it."
         )
 
 
 def are_counts(z, n):
-    """Whether every `z * n` is a whole number of successes: binary scores."""
+    """Whether every `z * n` is a whole number, as for binary scores."""
     if n is None or np.any((z < 0) | (z > 1)):
         return False
     k = z * n
@@ -319,35 +319,35 @@ def are_counts(z, n):
 
 
 def check_bank(bank):
-    """Refuse what is no fitted `ItemBank`."""
+    """Raise an error if an object is not a fitted `ItemBank`."""
     if all(kind.__name__ != "ItemBank" for kind in type(bank).__mro__):
         raise TypeError(
-            f"bank must be a fitted ItemBank, got {bank!r:.60}. Make one with "
-            "ItemBank().fit(past), or read a saved one with ItemBank.load(path)."
+            f"bank must be a fitted ItemBank, got {bank!r:.60}. Fit one with "
+            "ItemBank().fit(items), or load a saved one with ItemBank.load(path)."
         )
     check_is_fitted(bank)
 
 
 def names_of(names):
-    """Names of columns as a list: of one, of a list, tuple, array or index, or of None."""
+    """Return column names as a list; the argument is one name, several names or None."""
     if names is None:
         return []
     return [names] if isinstance(names, str) else [plain(name) for name in names]
 
 
 def check_by(by):
-    """Names of the columns that define the groups as a list: at least one, and each once."""
+    """Return the columns that define the groups as a list of distinct names."""
     names = names_of(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"by must name at least one column, and each of them once, got {by!r}. "
+            f"by must name at least one column, and each column only once, got {by!r}. "
             'Pass the columns that define the groups, such as by=["model", "topic"].'
         )
     return names
 
 
 def check_within(what, scores, bounds, slack=0.0):
-    """Refuse scores that lie outside bounds by more than this share of the range."""
+    """Raise a ValueError if scores exceed bounds by more than this share of the range."""
     low, high = bounds
     if not -np.inf < low < high < np.inf:
         raise ValueError(
@@ -358,13 +358,12 @@ def check_within(what, scores, bounds, slack=0.0):
     if len(outside):
         raise ValueError(
             f"{len(outside)} of {len(scores)} {what} outside bounds from {low:g} to {high:g}, such "
-            f"as {outside[0]:g}. Pass the range that the score has by its definition as "
-            "bounds=."
+            f"as {outside[0]:g}. Pass the range of possible scores as bounds=."
         )
 
 
 def require_columns(frame_columns, wanted, what="items"):
-    """Refuse names that a table lacks, listing those it has."""
+    """Raise a ValueError that lists the columns of a table if it lacks some."""
     missing = [name for name in wanted if name not in frame_columns]
     if missing:
         raise ValueError(
@@ -389,21 +388,21 @@ def _group(labels, position, unit="group"):
 
 
 def plain(value):
-    """Python objects in place of numpy scalars, whose repr names their type; tuples of them too."""
+    """Convert numpy scalars, also within tuples, to Python objects with a shorter repr."""
     if isinstance(value, tuple):
         return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
 
 
 def listed(names, most=40, show=str):
-    """Names separated by commas, the tail counted instead of printed."""
+    """Join names by commas; count those beyond `most`."""
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(show(plain(name)) for name in names[:most]) + more
 
 
 def of_one_type(labels):
-    """A Series of labels, as text where they are of several types: 4, 4.0 and "4" are alike."""
+    """Convert labels of mixed types to text, so that 4, 4.0 and "4" are equal."""
     if infer_dtype(getattr(labels.dtype, "categories", labels)) not in ("mixed", "mixed-integer"):
         return labels
     if labels.dropna().map(type).nunique() < 2:
@@ -412,12 +411,12 @@ def of_one_type(labels):
 
 
 def as_text(label):
-    """A label as text, the same for whole numbers of all types."""
+    """Convert a label to text; whole numbers of all types give the same text."""
     whole = isinstance(label, float | np.floating) and label.is_integer()
     return str(int(label) if whole else label)
 
 
 def kind_of(column):
-    """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
+    """Return the kind of the non-missing values of a column, as `pandas.api.types.infer_dtype`."""
     is_number = is_numeric_dtype(column) and not is_complex_dtype(column)
     return "number" if is_number else infer_dtype(column, skipna=True)

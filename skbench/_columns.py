@@ -1,4 +1,4 @@
-"""Columns of features: which name things, which say something, how they become numbers."""
+"""Feature columns: their roles, which of them are informative, and their encoding."""
 
 from contextlib import suppress
 
@@ -16,13 +16,13 @@ from skbench._checks import DATES, check_named, floats, kind_of, plain, refuse_h
 from skbench._warnings import warn
 
 ENCODER = "encoder"  # name of the step in front of a regressor
-# Kinds of object columns that are numbers; all missing is "empty".
-_NUMBERS_OF_PYTHON = ("integer", "floating", "decimal", "mixed-integer-float", "empty")
-_READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
+# Numeric kinds of object columns; a column of missing values only is "empty".
+_NUMERIC_KINDS = ("integer", "floating", "decimal", "mixed-integer-float", "empty")
+_READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # prefixes of class names
 
 
 def role_column(X, role):
-    """Name of the column that plays a role such as "model", None where there is none."""
+    """Return the name of the column with a role such as "model", or None."""
     if role is None or not isinstance(X, pd.DataFrame):
         return None
     if role in X.columns:
@@ -30,26 +30,27 @@ def role_column(X, role):
     prefixed = [name for name in X.columns if str(name).endswith(f"__{role}")]
     if len(prefixed) > 1:
         raise ValueError(
-            f"Several columns of X may be the {role!r}: {', '.join(map(repr, prefixed))}. Rename "
-            "all but one of them."
+            f"Several columns of X may be the {role!r} column: {', '.join(map(repr, prefixed))}. "
+            "Rename all but one of them."
         )
     return prefixed[0] if prefixed else None
 
 
 def named_column(X, name, default):
-    """Column of X that the caller named; None where it is None, or the default and not there."""
+    """Return the column of X with this name, or None if the name is None or an absent default."""
     column = role_column(X, name)
     if column is None and name not in (None, default):
-        there = list(X.columns) if isinstance(X, pd.DataFrame) else "an array without names"
+        is_frame = isinstance(X, pd.DataFrame)
+        found = f"Its columns are {list(X.columns)}" if is_frame else "X is an array without names"
         raise ValueError(
-            f"{default}={name!r} names a column that X lacks. X has {there}. Pass the name of a "
-            f"column, or {default}=None."
+            f"{default}={name!r} is not a column of X. {found}. Pass the name of a column, or "
+            f"{default}=None."
         )
     return column
 
 
 class Levels:
-    """The names of models, or of topics, and which of them each row has."""
+    """The distinct models or topics of a table, and the code of each row."""
 
     def __init__(self, X, column, given=None):
         self.column = column
@@ -60,7 +61,7 @@ class Levels:
         self.names = pd.Index(names)
 
     def positions(self, X):
-        """Position of the level of each row of another X, -1 where it is new."""
+        """Return the position of each row's level in another X, or -1 for a new level."""
         if isinstance(X, pd.DataFrame) and self.column in X.columns:
             return self.names.get_indexer(pd.Index(self._of(X)))
         return np.zeros(len(X), dtype=int) if len(self.names) == 1 else np.full(len(X), -1)
@@ -70,33 +71,31 @@ class Levels:
         return X[self.column]
 
     def refuse_others(self, groups):
-        """Raise a ValueError if groups are not the levels under other names."""
+        """Raise a ValueError if groups and levels partition the rows differently."""
         pairs = pd.DataFrame({"level": self.codes, "group": np.asarray(groups)}).drop_duplicates()
         twice = pairs["level"].duplicated(keep=False) | pairs["group"].duplicated(keep=False)
         if twice.any():
             level, group = pairs[twice].iloc[0]
             raise ValueError(
-                f"groups contradict column {self.column!r} of X: rows of "
-                f"{plain(self.names[level])!r} and of group {plain(group)!r} are not the same. "
-                "Pass topic=None to take the groups as topics (of each prompt or language, say), "
-                f"or groups=X[{self.column!r}]."
+                f"groups contradict column {self.column!r} of X: the rows of "
+                f"{plain(self.names[level])!r} are not the rows of group {plain(group)!r}. "
+                f"Pass groups=X[{self.column!r}], or pass topic=None to use the groups as topics."
             )
 
 
 def warn_of_numbered_names(X):
-    """Warn of models or topics that are numbers, which regressions read as quantities."""
+    """Warn if models or topics are integers, because a regression treats them as quantities."""
     for role in ("model", "topic"):
         name = role_column(X, role)
         if name is not None and is_integer_dtype(X[name]):
             warn(
-                f"Column {name!r} of X holds whole numbers, which a regression reads as a "
-                f"quantity: {role} 2 lies between 1 and 3. If they are names, make them text, "
-                f"X.astype({{{name!r}: str}})."
+                f"Column {name!r} of X holds integers, so a regression treats {role} as a "
+                f"quantity. If they are names, convert them to text: X.astype({{{name!r}: str}})."
             )
 
 
 def as_pandas(X):
-    """pandas, its numbers those of numpy, for dataframes of any kind; anything else as it is."""
+    """Convert dataframes of any library to pandas with numpy numbers; return others unchanged."""
     if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
@@ -110,10 +109,10 @@ def as_pandas(X):
 
 
 def _of_numpy(column):
-    """Numbers of a nullable, an Arrow, a sparse or an object column; None of any other column."""
+    """Convert a nullable, Arrow, sparse or object column of numbers; None for other columns."""
     if column.dtype == object:
-        is_number = infer_dtype(column) in _NUMBERS_OF_PYTHON
-        with suppress(OverflowError):  # older pandas, of whole numbers beyond any float
+        is_number = infer_dtype(column) in _NUMERIC_KINDS
+        with suppress(OverflowError):  # older pandas, for integers too large for a float
             column = column.infer_objects()
         if is_number and column.dtype == object:  # decimals
             column = pd.Series(floats("X", column), column.index)
@@ -125,12 +124,12 @@ def _of_numpy(column):
 
 
 def text_columns(X):
-    """Names of the columns that hold text; categories are not text, and an array has none."""
+    """Return the names of text columns, without categorical columns; arrays have none."""
     return [c for c in nominal_columns(X) if not _is_category(X[c])]
 
 
 def nominal_columns(X):
-    """Names of the columns that hold text or categories; an array has none."""
+    """Return the names of text and categorical columns; arrays have none."""
     if not isinstance(X, pd.DataFrame):
         return []
     return [c for c in X.columns if _is_category(X[c]) or kind_of(X[c]) == "string"]
@@ -141,7 +140,7 @@ def _is_category(column):
 
 
 def informative_columns(X, groups, nominal):
-    """Columns that can tell a held-out row something, those of text or categories given."""
+    """Return the columns that can help to predict a held-out row."""
     units = np.arange(len(X)) if groups is None else pd.factorize(groups)[0]
     return [
         c
@@ -159,15 +158,15 @@ def _levels_within_units(column, units):
 
 
 def indicator_encoder(X, groups, nominal, drop=None):
-    """Transformer of a frame: nominal columns to indicators, the rest as it is."""
+    """Return a transformer that encodes nominal columns as indicators and keeps the others."""
     names = informative_columns(X[nominal], groups, nominal)
     return IndicatorEncoder(names, [c for c in X.columns if c not in nominal], drop)
 
 
 def with_indicators(regressor, X, groups):
-    """A regressor behind an encoder of text, where it brings no transformer of its own."""
+    """Put an encoder of text columns before a regressor, unless it contains a transformer."""
     if not isinstance(X, pd.DataFrame):
-        return regressor  # an array has no text
+        return regressor
     if any(hasattr(part, "transform") for part in regressor.get_params().values()):
         return regressor
     nominal = text_columns(X) if _reads_categories(regressor) else nominal_columns(X)
@@ -175,14 +174,14 @@ def with_indicators(regressor, X, groups):
 
 
 def _reads_categories(regressor):
-    """Whether a regressor, or one inside it, is of boosted trees that read categories."""
+    """Whether a regressor, or one inside it, is a boosted tree model with native categories."""
     parts = [regressor, *regressor.get_params().values()]
     names = [name for part in parts for kind in type(part).__mro__ for name in [kind.__name__]]
     return any(name.startswith(_READ_CATEGORIES) for name in names)
 
 
 def encoding(regressor, X, groups, nominal):
-    """A regressor behind an encoder of these columns, or itself where there are none."""
+    """Put an encoder of these columns before a regressor, if there are any columns."""
     from sklearn.pipeline import Pipeline
 
     if not nominal:
@@ -192,7 +191,7 @@ def encoding(regressor, X, groups, nominal):
 
 
 class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Indicators of the levels of nominal columns, and then the other columns as they are."""
+    """Encode nominal columns as indicators, followed by the other columns unchanged."""
 
     def __init__(self, nominal, others, drop=None):
         self.nominal = nominal
@@ -212,7 +211,7 @@ class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return self
 
     def transform(self, X):
-        """Indicators, all 0 where a level is new, and the other columns."""
+        """Return indicators (all 0 for a new level), followed by the other columns."""
         if not self.nominal and not self.others:
             return np.ones((len(X), 1))
         others = X[self.others]
@@ -226,26 +225,26 @@ class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return pd.concat([pd.DataFrame(indicators, X.index, names), others], axis=1)
 
     def refuse_new_levels(self, X):
-        """Raise a ValueError that names a level that was not there in `fit`."""
+        """Raise a ValueError if a column has a level that was absent in `fit`."""
         for name, levels in zip(self.nominal, self.levels_, strict=True):
             new = X[name][~_levels(X[[name]])[name].isin(levels).to_numpy()]
             if len(new):
                 raise ValueError(
-                    f"Column {name!r} of X holds {plain(new.iloc[0])!r}, a level that no fitted "
-                    "group had: nothing is known of its effect. Leave the column out; or fit with "
-                    "groups=..., so that names of topics are not read as features."
+                    f"Column {name!r} of X has the level {plain(new.iloc[0])!r}, but no fitted "
+                    "group has it. Drop the column, or fit with groups=... so that topic names "
+                    "are not used as features."
                 )
 
 
 class NumberedColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Columns of a frame under their numbers, for regressors that refuse some names."""
+    """Rename columns to their positions, for regressors that reject some names."""
 
     def fit(self, X, y=None):
-        """Nothing is learned."""
+        """Do nothing."""
         return self
 
     def transform(self, X):
-        """The same columns; an array as it is."""
+        """Return the same columns under their positions; arrays stay unchanged."""
         return X.set_axis(range(X.shape[1]), axis=1) if isinstance(X, pd.DataFrame) else X
 
     def __sklearn_is_fitted__(self):
@@ -257,15 +256,12 @@ def _numbers(table):
 
 
 def _levels(X):
-    """Levels as Python objects; whatever stands for a missing one is a level of its own."""
+    """Return levels as Python objects, with nan as the level of all missing values."""
     return X.astype(object).where(X.notna(), np.nan)
 
 
 def refuse_unreadable(X):
-    """Raise a ValueError that names a column that holds no numbers, text or categories.
-
-    So do huge numbers, in an array too.
-    """
+    """Raise a ValueError if a column has huge numbers, or no numbers, text or categories."""
     if not isinstance(X, pd.DataFrame):
         refuse_huge("Features", X)
         return
@@ -275,18 +271,18 @@ def refuse_unreadable(X):
             refuse_huge(f"Numbers in column {name!r} of X", X[name].to_numpy())
         if kind in DATES:
             raise ValueError(
-                f"Column {name!r} of X holds dates or durations ({kind}). Pass a number "
-                "instead, such as the days since the first, or leave the column out."
+                f"Column {name!r} of X holds dates or durations ({kind}). Convert them to numbers, "
+                "such as days since the first date, or drop the column."
             )
         if kind in ("complex", "interval", "bytes"):
             raise ValueError(
-                f"Column {name!r} of X holds values of type {kind}. Make them text or numbers."
+                f"Column {name!r} of X has the type {kind}. Convert it to text or numbers."
             )
         if kind.startswith("mixed"):
             kinds = ", ".join(map(repr, _one_of_each_type(X[name])))
             raise ValueError(
-                f"Column {name!r} of X holds values of several kinds, such as {kinds}. "
-                "Make them all text or all numbers."
+                f"Column {name!r} of X holds values of several types, such as {kinds}. "
+                "Convert all of them to text or to numbers."
             )
 
 
@@ -296,7 +292,7 @@ def _one_of_each_type(column):
 
 
 def feature_columns(X, others, groups):
-    """Names, or positions, of the columns that say something of a held-out topic."""
+    """Return the names or positions of the columns that can help to predict a held-out topic."""
     if not isinstance(X, pd.DataFrame):
         return list(range(X.shape[1]))
     X = X.drop(columns=[c for c in others if c in X.columns])
@@ -306,7 +302,7 @@ def feature_columns(X, others, groups):
 
 
 class FeatureTable:
-    """Turns columns into numbers: levels into indicators, missing numbers stay nan."""
+    """Convert columns to numbers, with indicators for levels and nan for missing numbers."""
 
     def __init__(self, X, columns):
         self.columns = columns
@@ -319,7 +315,7 @@ class FeatureTable:
             self._encoder = IndicatorEncoder(self._nominal, self._numeric).fit(X)
 
     def numbers(self, X):
-        """The columns of other groups, an array of shape (n_groups, n_numbers)."""
+        """Return the columns of other groups as an array of shape (n_groups, n_numbers)."""
         if not isinstance(X, pd.DataFrame):
             return np.asarray(X, dtype=float)[:, self.columns]
         self._refuse_missing(X)
@@ -331,7 +327,7 @@ class FeatureTable:
         missing = [name for name in self.columns if name not in X.columns]
         if missing:
             raise ValueError(
-                f"kernels names column {missing[0]!r}, which X lacks. "
+                f"kernels has the key {missing[0]!r}, but X has no such column. "
                 f"Its columns are: {', '.join(map(str, X.columns))}."
             )
 
@@ -340,8 +336,8 @@ def _refuse_positions(columns, n_columns):
     for column in columns:
         if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
             raise ValueError(
-                f"kernels names column {column!r}, but X is an array of {n_columns} columns, which "
-                "have no names. Pass positions from 0, or a DataFrame."
+                f"kernels has the key {column!r}, but X is an array of {n_columns} columns without "
+                "names. Pass positions from 0, or pass a DataFrame."
             )
 
 
@@ -349,25 +345,26 @@ def _refuse_infinite(column, name):
     numeric = is_numeric_dtype(column)
     if not numeric or np.any(np.isinf(column.to_numpy(dtype=float, na_value=np.nan))):
         raise ValueError(
-            f"kernels needs finite numbers or text, but column {name!r} has others. "
-            "Encode it, or leave it out of kernels."
+            f"Column {name!r} in kernels must hold finite numbers or text. "
+            "Encode it, or remove it from kernels."
         )
 
 
 def with_winners(table, names):
-    """Winners of pairs in one column, where they are in one of 0 and 1 for each outcome."""
+    """Join 0/1 columns for the outcomes of pairwise votes into one column of winners."""
     for name in names:
         ends = ("model_a", "model_b", "tie")
         outcomes = {end: f"{name}_{end}" for end in ends if f"{name}_{end}" in table}
         if name in table or not {"model_a", "model_b"} <= set(outcomes):
             continue
-        said = table[list(outcomes.values())].astype(float)
-        known, total = said.notna().all(axis=1), said.sum(axis=1)
-        if not (said[known].isin((0, 1)).all(axis=None) and (total[known] <= 1).all()):
+        votes = table[list(outcomes.values())].astype(float)
+        known, total = votes.notna().all(axis=1), votes.sum(axis=1)
+        if not (votes[known].isin((0, 1)).all(axis=None) and (total[known] <= 1).all()):
             raise ValueError(
-                f"Of {', '.join(outcomes.values())} one is 1 in a row, and the others are 0."
+                f"The columns {', '.join(outcomes.values())} must hold 0 and 1, with at most one "
+                "1 per row."
             )
         winner = np.array([*outcomes, "tie"], dtype=object)
-        place = np.where(total == 1, said.fillna(0).to_numpy().argmax(axis=1), len(outcomes))
+        place = np.where(total == 1, votes.fillna(0).to_numpy().argmax(axis=1), len(outcomes))
         table = table.assign(**{name: np.where(known, winner[place], None)})
     return table

@@ -1,4 +1,4 @@
-"""Links from the boxes that scikit-learn draws of estimators to their pages."""
+"""Links from scikit-learn's HTML diagrams of estimators to the documentation."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 
 class Documented(BaseEstimator):
-    """Base of the public estimators, before all others."""
+    """First base class of the public estimators."""
 
     _doc_link_module = "skbench"
 
@@ -19,10 +19,10 @@ class Documented(BaseEstimator):
 
 @cache
 def documentation():
-    """Where the documentation of the installed package is; "" where nothing says so."""
+    """Return the documentation URL of the installed package, or an empty string."""
     try:
         urls = metadata("skbench").get_all("Project-URL", [])
-    except PackageNotFoundError:  # on the path, not installed
+    except PackageNotFoundError:  # the package is on the path but not installed
         urls = []
     named = dict(url.split(", ", 1) for url in urls)
     return named.get("Documentation", "").rstrip("/")

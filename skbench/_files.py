@@ -1,4 +1,4 @@
-"""The one way files are written: whole or not at all."""
+"""Atomic writing of files."""
 
 import errno
 import os
@@ -10,27 +10,28 @@ import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_NO_DISK = errno.EINVAL, errno.ENOTSUP, errno.ENOSYS  # of what cannot be flushed, such as a pipe
+_NO_DISK = errno.EINVAL, errno.ENOTSUP, errno.ENOSYS  # fsync of a pipe, for example
 
 
 @contextmanager
 def whole_file(path):
-    """A binary file to write to, which takes the place of the old one when it is whole.
+    """Open a binary file for writing that replaces the old file only when it is complete.
 
-    Until then, and after an error, the old file is as it was: the new one stands beside it under
-    a name of its own, and reaches the disk first. It gets the mode of the old one. In the main
-    thread SIGINT and SIGTERM wait meanwhile; SIGKILL or a crash may leave a hidden ``.half``.
+    The new file is written under a temporary name in the same folder and flushed to disk first.
+    It gets the mode of the old file. After an error, the old file is unchanged. In the main
+    thread, SIGINT and SIGTERM take effect after writing. SIGKILL or a crash may leave a hidden
+    file that ends in ``.half``.
 
     Parameters
     ----------
     path : str or path-like
-        The file; its folder must exist. What a link leads to is replaced. Pipes and devices, and
-        where stdout or stderr go, are written to as they are.
+        The file; its folder must exist. The target of a link is replaced. Pipes, devices and the
+        targets of stdout and stderr are written to directly.
 
     Raises
     ------
     OSError
-        Of the kind of the cause, with the names of file and cause.
+        A subclass for the cause, with the name of the file and the cause in its message.
     """
     with _named(path):
         if os.path.exists(path) and (not os.path.isfile(path) or _standard(path) is not None):
@@ -42,26 +43,27 @@ def whole_file(path):
 
 
 def write_whole(path, text):
-    """Write text or bytes to a file, as `whole_file` does."""
+    """Write text or bytes to a file atomically, with `whole_file`."""
     with whole_file(path) as file:
         file.write(_encoded(text) if isinstance(text, str) else text)
 
 
 def append_whole(path, text):
-    """Add text, in one go, to a file that others add to; after an error what is there is cut off.
+    """Append text to a file that other processes also append to.
 
-    Those who append in this way wait for each other. If others have added to the file since, it
-    is left. Errors are those of `whole_file`.
+    A lock makes concurrent calls wait for each other. After an error, a partly written text is
+    removed, unless another process has appended to the file since. Errors are those of
+    `whole_file`.
     """
     text = _encoded(text)
     rest = memoryview(text)
     with _named(path), _opened(path, "ab", buffering=0) as file:
-        with suppress(ImportError, OSError):  # on Windows, and where a disk has no locks
+        with suppress(ImportError, OSError):  # Windows, and file systems without locks
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            while rest:  # a full disk takes a part, and tells the cause when asked again
+            while rest:  # a full disk accepts a part and fails at the next write
                 rest = rest[file.write(rest) :]
             _sync(file.fileno())
         except BaseException:
@@ -77,15 +79,15 @@ def _encoded(text):
 
 @contextmanager
 def _named(path):
-    """Turn errors into such that name the file and the cause."""
+    """Raise errors again with the name of the file and the cause."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be the name of a file, got {path!r}.")
+        raise TypeError(f"path must be a file name, got {path!r}.")
     try:
         if str(path).endswith(os.sep):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         yield
     except (OSError, ValueError) as error:
-        # Of the kind of the cause, but nobody shall take a file for stdout that is read no more.
+        # Callers take a BrokenPipeError for a closed stdout, so it becomes a plain OSError.
         kind = OSError if isinstance(error, BrokenPipeError) else type(error)
         reason = getattr(error, "strerror", None) or str(error)
         if isinstance(error, FileNotFoundError):
@@ -96,35 +98,37 @@ def _named(path):
 
 @contextmanager
 def _signals_waiting():
-    """Let SIGINT and SIGTERM take effect at the end; only the main thread can."""
+    """Delay SIGINT and SIGTERM to the end of the block; only the main thread can do so."""
     came, before = [], {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not None:  # else it could not be set again
+            if signal.getsignal(number) is not None:  # otherwise it could not be restored
                 before[number] = signal.signal(number, lambda number, _: came.append(number))
     try:
         yield
     finally:
         for number, handler in reversed(before.items()):
             signal.signal(number, handler)
-        for number in sorted(came, reverse=True):  # SIGINT last, as it raises an error here
+        for number in sorted(came, reverse=True):  # SIGINT last, because it raises an error here
             signal.raise_signal(number)
 
 
 @contextmanager
 def _replacing(path):
-    """A new file beside a regular one, or where there is none yet, that takes its place at last."""
+    """Write a temporary file in the same folder, then move it to the path."""
     old = None
     with suppress(FileNotFoundError):
         old = path.stat()
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
-    half = path.with_name(f".skbench-{secrets.token_hex(8)}.half")  # as short for any name
+    half = path.with_name(
+        f".skbench-{secrets.token_hex(8)}.half"
+    )  # short enough for any file system
     try:
         with open(half, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             if old is not None:
-                with suppress(AttributeError, OSError):  # not on Windows, nor to others
+                with suppress(AttributeError, OSError):  # Windows, or the file of another user
                     os.chown(half, old.st_uid, old.st_gid)
                 os.chmod(half, mode)
             yield file
@@ -133,7 +137,7 @@ def _replacing(path):
         os.replace(half, path)
     finally:
         half.unlink(missing_ok=True)
-    with suppress(OSError):  # not on Windows
+    with suppress(OSError):  # Windows
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -142,7 +146,7 @@ def _replacing(path):
 
 
 def _sync(descriptor):
-    """Wait until a file is on the disk, where it is on one."""
+    """Flush a file to disk, if it is on one."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -151,16 +155,16 @@ def _sync(descriptor):
 
 
 def _standard(path):
-    """The stream of the process, stdout or stderr, that goes to a file; or None."""
+    """Return stdout or stderr if this stream writes to the path, or else None."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # either is not there
+        with suppress(AttributeError, OSError, ValueError):  # the path or stream is missing
             if os.path.samestat(os.stat(path), os.fstat(stream.fileno())):
                 return stream
     return None
 
 
 def _opened(path, mode, **options):
-    """A file opened as it is; where stdout or stderr go, behind what they have written."""
+    """Open a file directly; if stdout or stderr writes to it, continue after that output."""
     stream = _standard(path)
     if stream is None:
         return open(path, mode, **options)

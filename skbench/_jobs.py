@@ -1,4 +1,4 @@
-"""Calls side by side, where that saves time."""
+"""Parallel calls, if these save time."""
 
 import time
 from math import inf
@@ -6,15 +6,16 @@ from math import inf
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-_START = 3.0  # seconds until workers are there and have imported what they need
-_LOAD = 10  # where other work slows calls down by less, it slows the start down likewise
+_START = 3.0  # seconds to start workers and import packages
+_LOAD = 10  # slowdown by other processes up to which CPU time is used instead of elapsed time
 
 
 def results(function, calls, total, n_jobs):
-    """Yield the result of every call in order, from workers once these save more than their start.
+    """Yield the results of calls in order, using workers if these save more than their start-up.
 
-    The first calls run here and tell how long the others take: the faster of the last two, as the
-    first may import things, and calls may find their results kept. Threads have no start to save.
+    The first calls run in this process to estimate the time of the others. The estimate is the
+    faster of the last two calls, because a call may import modules or find a cached result.
+    Threads start at once and need no estimate.
     """
     calls, workers, before = iter(calls), effective_n_jobs(n_jobs), inf
     backend, _ = get_active_backend()

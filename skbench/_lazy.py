@@ -1,4 +1,4 @@
-"""What is loaded when first used: public names, listed in the stub of the package, and modules."""
+"""Lazy loading of public names, listed in the stub of the package, and of modules."""
 
 import ast
 import sys
@@ -8,18 +8,18 @@ from pathlib import Path
 
 
 def attach(package, file):
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by its ``__init__.pyi``."""
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its stub."""
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    homes = {alias.name: node.module for node in imports for alias in node.names}
-    names = sorted(homes)
+    modules = {alias.name: node.module for node in imports for alias in node.names}
+    names = sorted(modules)
 
     def load(name):
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if homes[name] == package:  # a module of the package
+        if modules[name] == package:  # the name is a module of the package
             return import_module(f"{package}.{name}")
-        value = getattr(import_module(homes[name]), name)
+        value = getattr(import_module(modules[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -27,7 +27,7 @@ def attach(package, file):
 
 
 def later(name):
-    """A module that runs when something of it is first used."""
+    """Return a module whose code runs when an attribute is first used."""
     if name not in sys.modules:
         spec = find_spec(name)
         spec.loader = LazyLoader(spec.loader)

@@ -1,24 +1,23 @@
-"""The one spelling of numbers and names in tables, sentences and pictures.
+"""Formatting of numbers and names in tables, sentences and figures.
 
-Numbers are 0.000, never .000 or -0.000. What a name has of control characters is shown.
+Numbers are printed as 0.000, never as .000 or -0.000. Control characters in names are escaped.
 """
 
 import math
 import re
 
-# Characters that move the cursor, color, ring, delete, turn the direction of the text, or that
-# XML and UTF-8 may not hold.
+# Characters that control a terminal or the direction of text, or that XML or UTF-8 forbids.
 _CONTROLS = [*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F)]
 _CONTROLS += [*range(0x2066, 0x206A), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
 _SHOWN = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS}
-# Backslashes that would read as part of an escape.
+# Backslashes that would become part of an escape sequence.
 _BEFORE = re.compile(rf"\\+(?=x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|[{''.join(map(chr, _CONTROLS))}])")
 
-_SMALL = 1e-5  # of which eight decimals show less than three figures
+_SMALL = 1e-5  # eight decimals show fewer than three significant digits of smaller numbers
 
 
 def visible(text):
-    """The text with its control characters as escapes: they are shown, and not obeyed.
+    """Escape control characters, so that they are printed and have no effect.
 
     >>> print(visible("a\x1b[31mb"))
     a\\x1b[31mb
@@ -27,12 +26,12 @@ def visible(text):
 
 
 def escaped(text):
-    """The same for programs: texts that differ stay so, as backslashes before escapes double."""
+    """Escape control characters reversibly, by doubling backslashes before escapes."""
     return visible(_BEFORE.sub(lambda found: 2 * found[0], text))
 
 
 def markdown_text(text):
-    r"""Text as it stands, whatever it means in Markdown or HTML; it calls nobody and no issue.
+    r"""Escape Markdown and HTML, and prevent links to users and issues.
 
     >>> print(markdown_text("a|b_c <d> @team #1"))
     a\|b\_c \<d\> @&#8203;team \#&#8203;1
@@ -42,7 +41,7 @@ def markdown_text(text):
 
 
 def number(value, form):
-    """A number in this format; what is not known is said, what is not there is blank."""
+    """Format a number; nan is "unknown", and None is an empty string."""
     if value is None:
         return ""
     if math.isnan(value):
@@ -53,7 +52,7 @@ def number(value, form):
 
 
 def _without_minus_zero(form):
-    """The format with the z that prints what is rounded to zero as 0.000, and never -0.000."""
+    """Add the flag z to a format, so that values that round to zero have no minus sign."""
     if form[-1:] not in "eEfFgG%" or "z" in form:
         return form
     sign = form[:1] if form[:1] in "+- " else ""
@@ -61,7 +60,7 @@ def _without_minus_zero(form):
 
 
 def decimals_for(values):
-    """Digits after the point that show scores of this size to three figures.
+    """Return the number of decimals that shows scores of this size to three significant digits.
 
     >>> decimals_for([0.25, 1.0]), decimals_for([3.0, 100.0]), decimals_for([0.012])
     (3, 1, 4)
@@ -72,18 +71,18 @@ def decimals_for(values):
     largest = np.max(values, initial=0, where=np.isfinite(values))
     if largest == 0:
         return 3
-    # 1 and 100 are printed like the scores below them.
+    # 1 and 100 get as many decimals as smaller scores.
     magnitude = int(np.ceil(np.log10(largest) - 1e-9))
     return int(np.clip(3 - magnitude, 1, 8))
 
 
 def score_form(values):
-    """The format in which scores of this size are printed."""
+    """Return the format for scores of this size."""
     return f"z.{decimals_for(values)}f"
 
 
 def slope_form(values):
-    """The same for numbers that may be far smaller than scores.
+    """Return the format for numbers that may be much smaller than scores.
 
     >>> slope_form([0.25, -1.0]), slope_form([2e-9])
     ('z.3f', '.3g')

@@ -1,4 +1,4 @@
-"""An order of rows that follows from their numbers: not from names, nor from how rows come."""
+"""A canonical order of rows that depends on their numbers, not on names or input order."""
 
 import numpy as np
 import pandas as pd
@@ -7,19 +7,19 @@ from pandas.api.types import is_numeric_dtype
 from skbench._checks import as_array, floats, refuse_unhashable
 from skbench._columns import as_pandas
 
-_STRETCH = 8.0  # of a curve that tells sets of numbers apart by their means
-_ROUNDING = 1e-12  # what sums in another order may differ by, in the range of all rows
-_NOISE = 1e-6  # what features of fewer digits may differ by
-_ROUNDS = 2  # a name is known by its rows, and these by their other names
+_STRETCH = 8.0  # frequency of the sine that makes means of different sets of numbers differ
+_ROUNDING = 1e-12  # relative error of sums in another order
+_NOISE = 1e-6  # relative differences of features stored with fewer digits
+_ROUNDS = 2  # a name is identified by its rows, and these rows by their other names
 
 
 def content_order(X, y=None, ties=(), groups=None):
-    """Positions of the rows in an order that depends on their content only.
+    """Return positions that sort the rows by their content only.
 
-    A row has a place on a line by the numeric columns of `X`, in any units, and by the places
-    of all rows that share a name with it: a level of a text column, or of `groups`. So other
-    names, codes or orders of columns change nothing. Rows of one place go by `y`, by `ties`, by
-    the places that they have where `y` counts as well, and then by names.
+    Each row gets a sort key from the numeric columns of `X`, scaled to any units, and from the
+    keys of all rows with the same name: a level of a text column, or of `groups`. The order is
+    therefore invariant to renaming, recoding and reordering of columns. Equal keys are sorted by
+    `y`, then by `ties`, then by keys that include `y`, and then by names.
     """
     table = as_pandas(X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_array(X)))
     is_number = np.array([is_numeric_dtype(dtype) for dtype in table.dtypes], dtype=bool)
@@ -33,7 +33,7 @@ def content_order(X, y=None, ties=(), groups=None):
     y = _in_units(np.asarray(y, dtype=float).ravel())
     rank = _ranks(_places(0 * y, features, codes), _NOISE)
     for values in (y, *reversed(ties)):
-        if values is not None and rank.max(initial=0) < len(rank):  # rows of one place are left
+        if values is not None and rank.max(initial=0) < len(rank):  # some keys are equal
             ranks = _ranks(_in_units(np.asarray(values, dtype=float).ravel()))
             rank = _ranks(len(rank) * rank + ranks)
     if rank.max(initial=0) < len(rank):
@@ -43,16 +43,16 @@ def content_order(X, y=None, ties=(), groups=None):
 
 
 def shuffled(order):
-    """The order shuffled: a regressor may tune itself by folds of neighbors, sorted by score."""
+    """Shuffle the order, because a regressor may use contiguous folds of the sorted rows."""
     return order[np.random.default_rng(0).permutation(len(order))]
 
 
 def _places(place, features, codes):
-    """Place of each row: near for rows of near numbers, the same for rows of the same."""
+    """Return the sort key of each row; similar numbers give similar keys."""
     varies = features.min(axis=0, initial=np.inf) < features.max(axis=0, initial=-np.inf)
-    features = features[:, varies]  # constant ones tell nothing
+    features = features[:, varies]
     if features.shape[1]:
-        # A column is known by its values and what they go with.
+        # A column is identified by its values and the keys of their rows.
         weights = np.sin(_STRETCH * ((1 + place) @ features) / len(place))
         place = place + (features @ weights + np.square(features).sum(axis=1)) / features.shape[1]
     codes = [c for c in codes if c.any()]
@@ -64,29 +64,29 @@ def _places(place, features, codes):
 
 
 def _in_units(values):
-    """Columns from 0 to 1, constant ones at 0 and missing entries at -1."""
-    scaled = values / 2  # so that no range is infinite
+    """Scale columns to [0, 1]; constant columns become 0 and missing entries -1."""
+    scaled = values / 2  # avoids an infinite range
     missing = ~np.isfinite(scaled)
     scaled[missing] = np.nan
     low, high = np.fmin.reduce(scaled, initial=np.inf), np.fmax.reduce(scaled, initial=-np.inf)
-    spread = high - low
-    constant = spread <= _ROUNDING * np.fmax(np.abs(low), np.abs(high))
+    width = high - low
+    constant = width <= _ROUNDING * np.fmax(np.abs(low), np.abs(high))
     scaled -= low
     scaled *= ~constant
-    scaled /= np.where(constant, 1.0, spread)
+    scaled /= np.where(constant, 1.0, width)
     scaled[missing] = -1.0
     return scaled
 
 
 def _ranks(values, noise=_ROUNDING):
-    """Ranks from 1 on, the same for neighbors that differ by noise."""
+    """Return ranks from 1; values that differ by at most `noise` share a rank."""
     order, ranks = np.argsort(values), np.empty(len(values), dtype=int)
     ranks[order] = np.cumsum(np.diff(values[order], prepend=-np.inf) > noise)
     return ranks
 
 
 def _hashed(names):
-    """A number for all names of a row, whatever the order of their columns; none without names."""
+    """Return one hash per row of all its names in any column order; empty without names."""
     hashed = []
     for values in names:
         texts = [

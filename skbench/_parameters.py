@@ -1,4 +1,4 @@
-"""One check of the numbers, words and switches that users pass: by the annotations of functions."""
+"""Checks of parameters against the annotations of public functions and classes."""
 
 import datetime
 import functools
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 _T = TypeVar("_T")
-LARGEST = {int: 2**63 - 1, float: 1e75}  # of 64 bits; fourth powers do not overflow
+LARGEST = {int: 2**63 - 1, float: 1e75}  # 64-bit integers; floats with finite fourth powers
 _REAL = {int: (int, np.integer)}
 _REAL[float] = (*_REAL[int], float, np.float32, np.float16)
 _KINDS = {int: "a whole number", float: "a finite number"}
@@ -27,18 +27,18 @@ _PLAIN |= {
     "Mapping": "mapping",
     "Sequence": "sequence",
 }
-# Of numpy before 2.5 a union, whose parts join other unions; then one name.
+# ArrayLike is a union before numpy 2.5 and a single name later.
 _ARRAY_LIKE = set(typing.get_args(ArrayLike)) or {ArrayLike}
-_LONGEST = 80  # of a value that an error shows
+_LONGEST = 80  # letters of a value in an error message
 _SCALAR = (str, bytes, numbers.Number, np.generic, datetime.date, datetime.time, datetime.timedelta)
 
 
 class Range(NamedTuple):
-    """Limits of a number: ``Annotated[float, Range(0, 1)]``."""
+    """Limits of a number, as in ``Annotated[float, Range(0, 1)]``."""
 
     low: float | None = None
     high: float | None = None
-    closed: str = "both"  # which limits are allowed themselves: "both", "low", "neither"
+    closed: str = "both"  # which limits are allowed values: "both", "low", "neither"
     remedy: str = ""
 
     def holds(self, value):
@@ -49,7 +49,7 @@ class Range(NamedTuple):
         return above and (value <= high if self.closed == "both" else value < high)
 
     def words(self, kind):
-        """What is allowed, in words."""
+        """Describe the allowed values."""
         low, high = _in_words(self.low), _in_words(self.high)
         what = "a number" if self.high == math.inf else _KINDS[kind]
         least = f"{'above' if self.closed == 'neither' else 'of at least'} {low}"
@@ -62,13 +62,13 @@ class Range(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """A lower and a higher number: ``Annotated[tuple[float, float], Ends()]``."""
+    """A lower and a higher number, as in ``Annotated[tuple[float, float], Ends()]``."""
 
-    finite: bool = True  # whether infinite ones, which say that there are none, are refused
+    finite: bool = True  # if False, both may be infinite, for no limits
 
     @property
     def words(self):
-        """What is allowed, in words."""
+        """Describe the allowed values."""
         return "a low and a higher number, both finite" + " or both infinite" * (not self.finite)
 
     def holds(self, value):
@@ -83,19 +83,19 @@ class Ends(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One thing that a parameter may be."""
+    """One of the alternatives that a parameter allows."""
 
-    holds: Callable  # None: the function checks it
+    holds: Callable  # None: the function itself checks the value
     words: str
     remedy: str = ""
     error: type = ValueError
 
 
 def checked(target: _T) -> _T:
-    """A function, or a class with its public methods, that checks what its annotations declare.
+    """Wrap a function, or the public methods of a class, to check arguments by annotation.
 
-    Methods check the parameters of the constructor too, except for dataclasses, whose constructor
-    checks them itself.
+    Methods also check the stored parameters of the constructor. The constructor of a dataclass
+    checks its own arguments instead.
     """
     if not isinstance(target, type):
         return _checked(target)
@@ -127,7 +127,7 @@ def _checked(function, stored=False):
 
 
 def check_stored(estimator):
-    """Refuse what the constructor of an estimator was given, where it is not what it declares."""
+    """Raise an error if a stored parameter of an estimator contradicts its annotation."""
     own = (kind for kind in type(estimator).__mro__ if kind.__module__.startswith("skbench."))
     for name, rules in rules_of(inspect.unwrap(next(own).__init__)).items():
         if hasattr(estimator, name):  # subclasses of users may store less
@@ -135,7 +135,7 @@ def check_stored(estimator):
 
 
 def check(name, value, rules):
-    """Refuse a value that keeps none of the rules."""
+    """Raise an error if a value satisfies none of the rules."""
     if _keeps(value, rules):
         return
     remedy = "".join(f" {rule.remedy}" for rule in rules if rule.remedy)
@@ -143,14 +143,14 @@ def check(name, value, rules):
 
 
 def _keeps(value, rules):
-    """Whether a value keeps one of the rules, or one that the function checks."""
+    """Whether a value satisfies a rule, or a rule leaves the check to the function."""
     unchecked = not isinstance(value, _SCALAR) and any(rule.holds is None for rule in rules)
     return unchecked or any(rule.holds(value) for rule in rules if rule.holds)
 
 
 @functools.cache
 def rules_of(function):
-    """The rules of each parameter that declares any."""
+    """Return the rules of each annotated parameter that has any."""
     found = {}
     for name, hint in getattr(function, "__annotations__", {}).items():
         rules = [] if name == "return" else rules_for(_evaluated(hint, function.__globals__))
@@ -167,7 +167,7 @@ def _evaluated(hint, names):
 
 
 def rules_for(hint):
-    """What a type allows, none if anything."""
+    """Return the rules of a type; no rules allow any value."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, UnionType):
         if _ARRAY_LIKE <= set(args):
@@ -207,7 +207,7 @@ def _number_rule(kind, limits):
         if not isinstance(value, _REAL[kind]) or isinstance(value, bool):
             return False
         value = value.item() if isinstance(value, np.generic) else value
-        largest = LARGEST[int if isinstance(value, int) else float]  # as numpy holds them
+        largest = LARGEST[int if isinstance(value, int) else float]
         return abs(value) <= max(largest, limits.high or 0) and limits.holds(value)
 
     return Rule(holds, limits.words(kind), limits.remedy)
@@ -233,7 +233,7 @@ def _tuple_rule(parts):
 
 
 def _is_row(value):
-    """Whether a value has parts in an order; arrays of two axes have rows."""
+    """Whether a value is an ordered sequence; a two-dimensional array is one of rows."""
     if not hasattr(value, "__len__") or isinstance(value, str | bytes | Mapping | Set):
         return False
     return getattr(value, "ndim", 1) == 1 or (isinstance(value, np.ndarray) and value.ndim == 2)
@@ -270,7 +270,7 @@ def _shown(value):
     value = value.item() if isinstance(value, np.generic) else value
     try:
         text = repr(value)
-    except Exception:  # of users; or a number of too many digits
+    except Exception:  # a user's __repr__ fails, or an integer has too many digits
         text = "\n"
     if "\n" in text:
         return _with_article(type(value).__name__)

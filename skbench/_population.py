@@ -1,4 +1,4 @@
-"""From expected scores of items to the means of finite populations of them."""
+"""Means over a finite population of items."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from skbench.stats.intervals.finite_population import finite_population_mean
 
 
 def finite_population(estimate, z, n, sigma2, sizes, binary):
-    """An `Estimate` of the means over `sizes` items of each group, `n` of which were asked."""
+    """Return the `Estimate` of the means over `sizes` items per group, `n` of them evaluated."""
     item_variance, bounds = n * sigma2, (-np.inf, np.inf)
     if binary:
         middle = np.clip((estimate.low + estimate.high) / 2, 0, 1)
@@ -23,21 +23,21 @@ def finite_population(estimate, z, n, sigma2, sizes, binary):
 
 
 def of_population(estimate, **numbers):
-    """The same `Estimate` with the numbers of a finite population, and a name that says so."""
+    """Return the `Estimate` with other numbers and a method name for finite populations."""
     return replace(
         estimate, **numbers, method=f"{estimate.method}, whole benchmark", sample_size_ratio=None
     )
 
 
 def check_population(population, n, labels):
-    """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
+    """Return the total number of items per group, from a number, an array or a Series."""
     if isinstance(population, pd.Series):
         names = population.index
         own = names.equals(labels) or names.name not in labels.names
         refuse_repeats("population", names)
         if own and names.nlevels < labels.nlevels:
             raise ValueError(
-                "population has an entry per label, but its index is not named by one of: "
+                "The index of population must have one of the names "
                 f"{', '.join(map(str, labels.names))}. Name it, as in "
                 f"population.rename_axis({labels.names[-1]!r})."
             )
@@ -47,6 +47,6 @@ def check_population(population, n, labels):
         first = int(np.argmax(sizes < n))
         raise ValueError(
             f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
-            f"{sizes[first]:g}. Pass the number of all its items, asked or not."
+            f"{sizes[first]:g}. Pass the number of all its items, evaluated or not."
         )
     return sizes

@@ -1,4 +1,4 @@
-"""How results look: as text, in notebooks, and their tables at 80 columns."""
+"""Representation of results as text and in notebooks, with tables of at most 80 columns."""
 
 from html import escape
 from itertools import groupby
@@ -14,7 +14,7 @@ _ROWS_SHOWN = 6
 
 
 class EstimateTable(pd.DataFrame):
-    """A DataFrame that, printed, gives its numbers the room, and so do parts of it."""
+    """A DataFrame that prints method and guarantee below its numbers if it is too wide."""
 
     @property
     def _constructor(self):
@@ -28,12 +28,12 @@ class EstimateTable(pd.DataFrame):
             return super().__repr__()
         numbers = self.drop(columns=list(words))
         numbers = numbers.to_string(**rows, float_format=_rounded, line_width=width)
-        told = "; ".join(f"{name}: {text}" for name, text in words.items())
-        return f"{numbers}\n{fill(told, width)}"
+        below = "; ".join(f"{name}: {text}" for name, text in words.items())
+        return f"{numbers}\n{fill(below, width)}"
 
 
 def _words(frame):
-    """What columns of words say, once each; changed columns, or several of a name, say nothing."""
+    """Return the distinct texts of method and guarantee; empty if these columns were changed."""
     names = [name for name in _WORDS if name in frame.columns] if frame.columns.is_unique else []
     found = {name: frame[name].unique() for name in names}
     isword = [isinstance(word, str) for words in found.values() for word in words]
@@ -41,7 +41,7 @@ def _words(frame):
 
 
 class PrintedTable(NamedTuple):
-    """A table to print: significant digits, and how many rows at most (None: all)."""
+    """A table to print, with the number of significant digits and of rows (None for all)."""
 
     frame: pd.DataFrame
     digits: int = 4
@@ -53,13 +53,13 @@ class PrintedTable(NamedTuple):
 
 
 def first_rows(frame):
-    """The first rows of a table, and how many more there are."""
+    """Return the first rows of a table and a line that counts the others."""
     more = len(frame) - _ROWS_SHOWN
     return [PrintedTable(frame.head(_ROWS_SHOWN)), *([f"... and {more} more"] if more > 0 else [])]
 
 
 class Printed:
-    """A result that is printed as what `_printed` lists: sentences and `PrintedTable`s."""
+    """Base of results; `_printed` lists the sentences and tables of their representation."""
 
     def __repr__(self):
         return "\n".join(
@@ -68,7 +68,7 @@ class Printed:
         )
 
     def _repr_html_(self):
-        """Escaped, never typeset as math, and in the colors of the page, light or dark."""
+        """Return escaped HTML without math typesetting, in the colors of the page."""
         lines = []
         with pd.option_context("display.max_colwidth", None):
             for kind, parts in groupby(self._printed(), type):
@@ -84,7 +84,7 @@ def _to_html(frame, **options):
 
 
 def records(frame):
-    """Rows of a table as dictionaries for JSON: what is not known, or not finite, is None."""
+    """Return rows as dictionaries for JSON; missing or non-finite values are None."""
     return [
         {name: known_or_none(value) for name, value in row.items()}
         for row in frame.astype(object).to_dict("records")

@@ -1,4 +1,4 @@
-"""How far long loops are, for bars of progress."""
+"""Progress of long loops, for progress bars."""
 
 import itertools
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ _LISTENER = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(listener):
-    """Call ``listener(done, total, what)`` from the loops inside the block; total may be None."""
+    """Call ``listener(done, total, what)`` from loops inside the block; total may be None."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -18,7 +18,7 @@ def listening(listener):
 
 
 def steps(things, what, total=None):
-    """Yield things in their order, and report to the listener how many are done."""
+    """Yield things in order, and report the number done to the listener."""
     listener = _LISTENER.get()
     if listener is None:
         yield from things
@@ -31,6 +31,6 @@ def steps(things, what, total=None):
 
 
 def counter(what):
-    """A function to call after every step of a loop of unknown length; None without listener."""
+    """Return a function to call after each step of a loop of unknown length, or None."""
     listener, numbers = _LISTENER.get(), itertools.count(1)
     return None if listener is None else lambda: listener(next(numbers), None, what)

@@ -1,4 +1,4 @@
-"""One way from a user's ``random_state`` to a numpy Generator, and to estimators inside."""
+"""Conversion of ``random_state`` to generators and to seeds of nested estimators."""
 
 import copy
 
@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 
 def as_generator(random_state):
-    """A `numpy.random.Generator` for scikit-learn's ``random_state``."""
+    """Return a `numpy.random.Generator` for scikit-learn's ``random_state``."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -18,7 +18,7 @@ def as_generator(random_state):
 
 
 def seeded(estimator, seed):
-    """An unfitted copy whose open random states, at any depth, follow from one seed."""
+    """Return an unfitted copy whose unset random states, at any depth, derive from one seed."""
     filled = clone(estimator, safe=False)
     if not hasattr(filled, "get_params"):
         return filled
@@ -36,24 +36,24 @@ def seeded(estimator, seed):
 
 
 def seeded_splitter(splitter, seed):
-    """The splitter, or a copy with this seed where it draws and its random state is open."""
+    """Return the splitter, or a seeded copy if it shuffles without a random state."""
     return _with_seed(splitter, seed) if _is_open("", splitter, {}) else splitter
 
 
 def _is_open(name, value, parameters):
-    """Whether a parameter is an open random state, or a splitter that has one."""
+    """Whether a parameter is an unset random state, or a splitter with one."""
     if is_frozen(name, parameters):
         return False
     if value is None:
         return name.split("__")[-1] == "random_state"
-    # Splitters have no get_params; those that do not shuffle draw nothing.
+    # Splitters have no get_params. Without shuffling, they need no seed.
     is_splitter = hasattr(value, "split") and not hasattr(value, "get_params")
     draws = is_splitter and getattr(value, "shuffle", True)
     return bool(draws) and getattr(value, "random_state", 0) is None
 
 
 def is_frozen(name, parameters):
-    """Whether a parameter belongs to something in a `FrozenEstimator`, which keeps it."""
+    """Whether a parameter is inside a `FrozenEstimator`."""
     parts = name.split("__")
     outer = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
     return any(isinstance(parameters.get(part), FrozenEstimator) for part in outer)

@@ -1,4 +1,4 @@
-"""What users pass, in the words of type checkers."""
+"""Types of public parameters."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -16,61 +16,61 @@ __all__ = ["checked"]
 
 @runtime_checkable
 class Estimator(Protocol):
-    """What learns from a table: an estimator of groups or rows, a regressor, a pipeline."""
+    """An object with ``fit``: an estimator of groups or rows, a regressor or a pipeline."""
 
     def fit(self, X: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Learn from the rows of X."""
+        """Fit to the rows of X."""
 
 
 @runtime_checkable
 class FitPredictor(Protocol):
-    """What estimates the very rows that it learns from."""
+    """An object that estimates the rows to which it is fitted."""
 
     def fit_predict(self, X: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """One number per row of X."""
+        """Return one number per row of X."""
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """What has learned, and predicts."""
+    """A fitted object that predicts."""
 
     def predict(self, X: Any, /) -> Any:
-        """One number per row of X."""
+        """Return one number per row of X."""
 
 
 @runtime_checkable
 class Transformer(Protocol):
-    """What makes numbers of texts, or other numbers of numbers."""
+    """An object that converts texts or numbers to numbers."""
 
     def fit_transform(self, X: Any, /) -> Any:
-        """Learn from the rows of X and transform them."""
+        """Fit to the rows of X and transform them."""
 
 
 @runtime_checkable
 class Splitter(Protocol):
-    """What makes folds."""
+    """An object that makes folds."""
 
     def split(self, X: Any, y: Any = ..., groups: Any = ..., /) -> Any:
-        """Yield the rows to learn from and the rows to test on, fold by fold."""
+        """Yield training rows and test rows, fold by fold."""
 
 
 @runtime_checkable
 class Study(Protocol):
-    """A study that has been run."""
+    """A completed study."""
 
     def summary(self, *args: Any, **kwargs: Any) -> pd.DataFrame:
-        """One row per estimator."""
+        """Return one row per estimator."""
 
 
 @runtime_checkable
 class DrawSource(Protocol):
-    """A fitted estimator that hands out its draws in batches."""
+    """A fitted estimator that yields posterior draws in batches."""
 
     def iter_draws(self) -> Iterator[Any]:
         """Yield `Draws`."""
 
 
-# Numbers with their limits, which `skbench._parameters` checks.
+# Numbers with limits that `skbench._parameters` checks.
 Level: TypeAlias = Annotated[float, Range(0, 1, "neither", "Write 0.95 for 95%.")]
 Share: TypeAlias = Annotated[float, Range(0, 1)]
 OpenShare: TypeAlias = Annotated[float, Range(0, 1, "neither")]
@@ -83,31 +83,31 @@ Count: TypeAlias = Annotated[int, Range(1)]
 AtLeastTwo: TypeAlias = Annotated[int, Range(2)]
 Jobs: TypeAlias = Count | Annotated[int, Range(high=-1)] | None
 RandomState: TypeAlias = Whole | np.random.Generator | np.random.RandomState | None
-# Item rows in any engine; features, one row per group or item.
+# Rows of items in any dataframe library; feature tables with one row per group or item.
 Rows: TypeAlias = IntoFrame
 Table: TypeAlias = ArrayLike | IntoFrame
 Path: TypeAlias = str | PathLike[str]
-# Files and folders of results, or what lm_eval.simple_evaluate returned.
+# Files and folders of results, or the result of lm_eval.simple_evaluate.
 Results: TypeAlias = Path | Mapping[str, Any]
 Text: TypeAlias = Annotated[str, "which may be empty"]
 Names: TypeAlias = str | Sequence[str]
-Label: TypeAlias = str | float  # the name of a model, which may be a number
+Label: TypeAlias = str | float  # the name of a model may be a number
 Labels: TypeAlias = Sequence[Any] | pd.Index
-# One number for all tasks, by name, or one for each; weights may also be equal by category.
+# One number for all tasks, or one per task; weights may also be equal by category.
 PerTask: TypeAlias = float | pd.Series | Mapping[Any, float]
 Weights: TypeAlias = Literal["category"] | pd.Series | Mapping[Any, float] | None
 Bounds: TypeAlias = Annotated[tuple[float, float], Ends()]
 OpenBounds: TypeAlias = Annotated[tuple[float, float], Ends(finite=False)]
-# Ways to estimate the sampling variance of a group.
+# Estimators of the sampling variance of a group.
 Variance: TypeAlias = Literal["smoothed", "plug-in", "pooled", "agresti", "model"]
-# Number of items of a benchmark: one, or one for each topic.
+# Number of items of a benchmark, in total or per topic.
 Population: TypeAlias = Annotated[int, Range(1, 10**15)] | pd.Series | Mapping[Any, int]
-# A column, or what makes one number per row of the table.
+# A column, or a function from the table to one number per row.
 Selector: TypeAlias = str | Callable[[pd.DataFrame], ArrayLike]
 
 
 class ReadOptions(TypedDict, total=False):
-    """Which columns or fields play which role, as in `skbench.read_items`."""
+    """Roles of columns or fields, as in `skbench.read_items`."""
 
     model: str | Mapping[str, str] | None
     topic: Names | None
@@ -126,20 +126,20 @@ class Distribution(Protocol):
     """A frozen distribution of scipy."""
 
     def logpdf(self, x: Any, /) -> Any:
-        """Logarithms of the density."""
+        """Return logarithms of the density."""
 
 
 @runtime_checkable
 class Bank(Protocol):
-    """A fitted `ItemBank`, of a room that others cannot import."""
+    """A fitted `ItemBank`, as a protocol for modules that must not import it."""
 
     def sample(self, items: Any, *args: Any, **kwargs: Any) -> Any:
-        """Draws of all models' scores on all items."""
+        """Return draws of the scores of all models on all items."""
 
 
 @runtime_checkable
 class RankSets(Protocol):
-    """Sets of the ranks that models may have, as `rank_confidence_sets` gives them."""
+    """Confidence sets of the ranks of models, as `rank_confidence_sets` returns them."""
 
     @property
     def labels(self) -> pd.Index: ...

@@ -1,16 +1,16 @@
-"""What is raised where a file may be read in several ways."""
+"""The error for ambiguous files."""
 
 
 class Undecided(ValueError):
-    """A file that may be read in several ways, with the arguments for each.
+    """A file can be read in several ways; `choices` holds the arguments for each of them.
 
     Parameters
     ----------
     text : str
-        What is open.
+        Description of the ambiguity.
     choices : list of dict of str to (str or list of str)
-        Arguments of `skbench.read_items`, a dict for each way; one with a "name" is of the
-        command of this name.
+        Arguments of `skbench.read_items`, one dict per way. A dict with the key "name" holds
+        arguments of the command of this name.
     """
 
     def __init__(self, text, choices):

@@ -1,4 +1,4 @@
-"""Warnings at the line of the user."""
+"""Warnings that point to the user's code."""
 
 import math
 import re
@@ -6,7 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 
-# What the machine, and its container, leave to a process, in units of so many bytes.
+# Sources of the free memory of the machine and of its container, with their units in bytes.
 _FREE = {
     Path("/proc/meminfo"): (r"MemAvailable:\s*(\d+)", 1024),
     Path("/sys/fs/cgroup/memory.max"): (r"(\d+)", 1),
@@ -14,7 +14,7 @@ _FREE = {
 
 
 def warn(message, category=UserWarning):
-    """Warn at the first line outside of the package that led here."""
+    """Warn at the innermost line outside the package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("skbench."):
         frame, level = frame.f_back, level + 1
@@ -22,12 +22,12 @@ def warn(message, category=UserWarning):
 
 
 def warn_of_memory(n_bytes, remedy):
-    """Warn before a step that takes more memory than is free: the system would end it unasked."""
+    """Warn before a step that needs more memory than is free, because the system may kill it."""
     free = min(_free_memory(), default=math.inf)
     if n_bytes > free:
         warn(
-            f"This takes some {n_bytes / 1e9:.2g} GB of memory, and {free / 1e9:.2g} GB are free: "
-            f"the system may end it. {remedy}"
+            f"This step needs about {n_bytes / 1e9:.2g} GB of memory, and {free / 1e9:.2g} GB are "
+            f"free. The system may kill the process. {remedy}"
         )
 
 

@@ -1,7 +1,6 @@
-"""What travels between rooms: summaries and how they came about, draws, estimates.
+"""Immutable containers of group summaries, draws and estimates.
 
-All are frozen and hold read-only copies, so nothing downstream can change what
-an earlier step computed. They check shapes and contain no fitting logic.
+They hold read-only copies, check shapes and contain no fitting logic.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ GUARANTEES = (
     "model",
     "none",
 )
-LISTED = 0.25  # probability of being unlike its peers above which a group is listed
+LISTED = 0.25  # outlier probability above which a group is listed
 _OF_GROUPS = ("z", "sigma2", "n", "n_independent", "groups")
-_ROUNDING = 1e-8  # of an eigenvalue
-_FEATURE = "X:"  # before the names of features, in a table that holds a whole summary
+_ROUNDING = 1e-8  # rounding error of an eigenvalue
+_FEATURE = "X:"  # prefix of feature columns in the table of a summary
 
 
 class _OwnFrame:
-    """A table of a frozen container: copied on the way in and on the way out."""
+    """A table in a frozen container, copied whenever it is set or read."""
 
     def __set_name__(self, owner, name):
         self._name = f"_{name}"
@@ -60,45 +59,48 @@ class _OwnFrame:
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Sampling(Printed):
-    """How the numbers of a summary came about: all that is not one number per group.
+    """How the items of a group summary were sampled and scored.
 
     Parameters
     ----------
     outcome : {"binomial", "continuous", "clustered"}, default="binomial"
-        What the direct estimates are means of: right and wrong answers to independent items,
-        other scores of independent items, or scores of items that come in clusters.
+        Kind of scores behind the direct estimates. "binomial": correct (1) and incorrect (0)
+        answers to independent items. "continuous": other scores of independent items.
+        "clustered": scores of items that come in clusters.
     items_shared : bool, default=False
         Whether several models answered the same items.
     item_correlation : DataFrame of shape (n_models, n_models), default=None
-        Correlation of the errors of models that answered the same items, by name of the
-        model; copied. None where it is not known.
+        Correlation of the errors of models that answered the same items. Rows and columns are
+        named by model. None if the correlation is unknown.
     variance_noise : skbench.stats.moderated.VarianceNoise, default=None
-        How far estimators that shrink draw each sampling variance to the one pooled over
-        groups. None takes the variances as they are.
+        How strongly shrinkage estimators shrink each sampling variance toward the variance
+        pooled over groups. None leaves the variances unchanged.
     most_independent : int, default=None
-        Of clustered items, the largest number of independent observations behind one group.
-        Estimators refuse sizes beyond it: they count items instead. None refuses nothing.
+        The largest number of independent observations in one group of clustered items.
+        Estimators raise an error if a size ``n`` exceeds it, because such sizes count items.
+        None disables this check.
     bounds : tuple of two floats, default=None
-        Least and largest score there can be. Direct intervals of scores that are not right and
-        wrong then allow for one worst case more (`skbench.stats.worst_case`). None: not known.
+        Lowest and highest possible score. Direct intervals of scores other than 0 and 1 then
+        allow for one additional worst-case observation (`skbench.stats.worst_case`). None if
+        the range is unknown.
 
     Raises
     ------
     ValueError
-        If `outcome` is unknown, `items_shared` is no bool, `item_correlation` has not the
-        same names in rows and columns, is no correlation matrix, or is given although no items
-        are shared.
+        If `outcome` is unknown or `items_shared` is not a bool. If `item_correlation` is given
+        without shared items, is not a correlation matrix, or has different names in rows and
+        columns.
     TypeError
-        If `item_correlation` is no DataFrame.
+        If `item_correlation` is not a DataFrame.
 
     Notes
     -----
-    It is the argument ``sampling`` of every estimator of groups. It has no length, so
-    scikit-learn hands it on whole where it cuts ``sigma2``, ``n`` and ``groups`` into folds, and
-    no table can lose it on the way.
+    This is the argument ``sampling`` of every estimator of groups. It has no length, so
+    scikit-learn passes it on unchanged when it splits ``sigma2``, ``n`` and ``groups`` into
+    folds.
 
-    When not to use it: nothing needs it where `GroupSummary.fit_args` are passed on whole, or
-    where scores are right and wrong answers to items that no two models share.
+    When not to use it: you do not need it if you pass on `GroupSummary.fit_args`, or if scores
+    are 0 and 1 and no two models share items.
 
     Examples
     --------
@@ -126,37 +128,38 @@ class Sampling(Printed):
         if not self.items_shared:
             raise ValueError(
                 "item_correlation is given, but items_shared is False. Pass items_shared=True, or "
-                "leave the correlation out."
+                "omit the correlation."
             )
         if given.index.has_duplicates or set(given.index) != set(given.columns):
             raise ValueError(
-                "item_correlation must have every model once, as a row and as a column of the "
-                f"same name; rows are {list(given.index)}, columns {list(given.columns)}."
+                "item_correlation must have every model once as a row and once as a column. Its "
+                f"rows are {list(given.index)}, and its columns are {list(given.columns)}."
             )
         matrix = given.loc[given.index, given.index].to_numpy(dtype=float)
         proper = np.allclose(matrix, matrix.T) and np.allclose(np.diag(matrix), 1)
         if not proper or np.linalg.eigvalsh(matrix).min() < -_ROUNDING:
             raise ValueError(
-                "item_correlation must be a correlation matrix: symmetric, ones on the diagonal, "
-                "no negative eigenvalue. item_correlation(items, ...) gives one."
+                "item_correlation must be a symmetric matrix with ones on the diagonal and no "
+                "negative eigenvalue. Compute it with skbench.item_correlation."
             )
 
     def correlation_of(self, models: pd.Index) -> np.ndarray:
-        """Correlation of the errors of these models, in their order.
+        """Return the correlation of the errors of these models, in this order.
 
         Parameters
         ----------
         models : Index of length n_models
+            Names of the models.
 
         Returns
         -------
         ndarray of shape (n_models, n_models)
-            The identity where it is not known, or for a single model.
+            The identity matrix if the correlation is unknown, or for a single model.
 
         Raises
         ------
         ValueError
-            If it lacks a model.
+            If `item_correlation` lacks a model.
         """
         known = vars(self)["_item_correlation"]
         if known is None or len(models) == 1:
@@ -165,7 +168,7 @@ class Sampling(Printed):
         if len(missing):
             raise ValueError(
                 f"item_correlation has no row and column for model {missing[0]!r}. "
-                "Estimate it from item rows of all models."
+                "Estimate the correlation from the items of all models."
             )
         return known.loc[models, models].to_numpy(dtype=float)
 
@@ -194,37 +197,36 @@ class Sampling(Printed):
         noise = self.variance_noise
         if noise is not None:
             variances = f"moderated by {noise.borrowed_freedom:.3g} degrees of freedom"
-        told = f"Sampling({self.outcome} scores, {shared}, variances {variances}"
-        ends = "" if self.bounds is None else ", bounds {:g} and {:g}".format(*self.bounds)
-        return [f"{told}{ends})"]
+        bounds = "" if self.bounds is None else ", bounds {:g} and {:g}".format(*self.bounds)
+        return [f"Sampling({self.outcome} scores, {shared}, variances {variances}{bounds})"]
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupSummary(Printed):
-    """What a table of items says about each group, ready for an estimator.
+    """Direct estimates of groups with their sampling variances, the input of estimators.
 
     Parameters
     ----------
     z : array-like of shape (n_groups,)
-        Direct estimates, in the units of the score.
+        Direct estimates, in units of the score.
     sigma2 : array-like of shape (n_groups,)
-        Sampling variances of `z`, score units squared; nan where the items of
-        a group cannot tell.
+        Sampling variances of `z`, in squared units of the score. nan if the items of a group
+        do not determine its variance.
     n : array-like of shape (n_groups,)
-        Number of items; nan where it is not known, and then no estimator is given any.
+        Number of items. If any entry is nan, `fit_args` passes ``n=None`` to estimators.
     labels : pandas.Index of length n_groups
         One label per group.
     X : pandas.DataFrame with n_groups rows, default=None
         Features of the groups.
     groups : array-like of shape (n_groups,), default=None
-        What folds must keep together: the topic, where several models answered
-        the same items. None where no items are shared.
+        Groups that folds must keep together: the topic, if several models answered the same
+        items. None if no items are shared.
     sampling : Sampling, default=None
-        How the numbers came about. None if nobody said: estimators then say what they assume.
+        How the items were sampled and scored. If None, estimators state their assumptions.
     n_independent : array-like of shape (n_groups,), default=None
-        Number of independent observations behind `z`, `n` unless items come in
-        clusters. A t interval has `n_independent - 1` degrees of freedom.
+        Number of independent observations behind `z`. None uses `n`; pass another number if
+        items come in clusters. A t interval has `n_independent - 1` degrees of freedom.
 
     Raises
     ------
@@ -233,9 +235,9 @@ class GroupSummary(Printed):
 
     Notes
     -----
-    `outcome` and `item_correlation` are those of `sampling`, of right and wrong answers where
-    that is None. ``to_frame(features=True)`` and `from_frame` are the way to a
-    file and back; `sampling` goes beside it, and pickles.
+    `outcome` and `item_correlation` come from `sampling`; `outcome` is "binomial" if that is
+    None. Use ``to_frame(features=True)`` and `from_frame` to write a summary to a file and
+    read it back. Store `sampling` separately; it can be pickled.
 
     Examples
     --------
@@ -255,7 +257,7 @@ class GroupSummary(Printed):
     sampling: Sampling | None = None
     n_independent: np.ndarray = None
 
-    if TYPE_CHECKING:  # what may be given: the fields say what is held
+    if TYPE_CHECKING:  # argument types are wider than field types
 
         def __init__(
             self,
@@ -285,23 +287,23 @@ class GroupSummary(Printed):
         shared = self.groups is not None
         if self.sampling is not None and self.sampling.items_shared != shared:
             raise ValueError(
-                f"sampling says items_shared={self.sampling.items_shared}, but groups, the topics "
-                f"of shared items, are {'given' if shared else 'missing'}. Change one of the two."
+                f"sampling has items_shared={self.sampling.items_shared}, but groups (the topics "
+                f"of shared items) are {'given' if shared else 'missing'}. Change one of the two."
             )
 
     @property
     def outcome(self) -> str:
-        """How `sigma2` came about: "binomial", "continuous" or "clustered"."""
+        """Kind of scores: "binomial", "continuous" or "clustered"."""
         return "binomial" if self.sampling is None else self.sampling.outcome
 
     @property
     def item_correlation(self) -> pd.DataFrame | None:
-        """Correlation of the errors of models on shared items; a DataFrame or None."""
+        """Correlation of the errors of models on shared items, a DataFrame or None."""
         return None if self.sampling is None else self.sampling.item_correlation
 
     @property
     def fit_args(self) -> dict[str, Any]:
-        """Keyword arguments of every estimator's ``fit``: X, y, sigma2, n, groups, sampling."""
+        """Keyword arguments for ``fit`` of estimators: X, y, sigma2, n, groups and sampling."""
         X = self.X
         if X is None:
             X = pd.DataFrame({"constant": np.ones(len(self.labels))}, index=self.labels)
@@ -315,17 +317,18 @@ class GroupSummary(Printed):
         }
 
     def to_frame(self, features: bool = False) -> pd.DataFrame:
-        """One row per group: z, sigma2, n, and groups where items are shared.
+        """Return a table with one row per group.
 
         Parameters
         ----------
         features : bool, default=False
-            Whether to add n_independent, and the columns of `X` with ``X:`` before their
-            names: all of the summary but `sampling`, for `from_frame`.
+            Whether to add n_independent and the columns of `X`, with the prefix ``X:``. The
+            table then holds all of the summary except `sampling`, as `from_frame` needs it.
 
         Returns
         -------
         DataFrame
+            Columns z, sigma2 and n, and groups if items are shared.
         """
         columns = {"z": self.z, "sigma2": self.sigma2, "n": self.n}
         if self.groups is not None:
@@ -340,12 +343,12 @@ class GroupSummary(Printed):
         return pd.concat([table, columns.set_axis(self.labels)], axis=1)
 
     def dropna(self) -> Self:
-        """The summary of the groups whose direct estimate and sampling variance are known.
+        """Return the summary without groups where `z` or `sigma2` is nan.
 
         Returns
         -------
         GroupSummary
-            Without groups where `z` or `sigma2` is nan; estimators refuse these by name.
+            The other groups. Estimators raise an error if `z` or `sigma2` is nan.
         """
         known = np.isfinite(self.z) & np.isfinite(self.sigma2)
         held = {name: getattr(self, name) for name in (*_OF_GROUPS, "labels", "X")}
@@ -353,24 +356,24 @@ class GroupSummary(Printed):
 
     @classmethod
     def from_frame(cls, table: pd.DataFrame, sampling: Sampling | None) -> Self:
-        """The summary of a table that `to_frame` gave, from a file for instance.
+        """Build a summary from a table that `to_frame` returned.
 
         Parameters
         ----------
         table : DataFrame with n_groups rows
-            What ``to_frame(features=True)`` gave; its index labels the groups.
+            The result of ``to_frame(features=True)``. Its index labels the groups.
         sampling : Sampling or None
-            That of the summary, which no table holds. None: not known.
+            The attribute `sampling` of the original summary, which the table does not hold.
 
         Returns
         -------
         GroupSummary
-            With the labels as the index of `X`.
+            The summary, with the labels as the index of `X`.
 
         Raises
         ------
         ValueError
-            If z, sigma2 or n is missing, or a column is none of those of `to_frame`.
+            If z, sigma2 or n is missing, or a column is not one of those of `to_frame`.
 
         Examples
         --------
@@ -383,8 +386,9 @@ class GroupSummary(Printed):
         unknown = table.columns.difference([*_OF_GROUPS, *features])
         if len(unknown):
             raise ValueError(
-                f"table has a column {unknown[0]!r}, which is none of {', '.join(_OF_GROUPS)}. "
-                f"Make it part of the index, or a feature: {_FEATURE}{unknown[0]}."
+                f"table has an unknown column {unknown[0]!r}. Expected columns are "
+                f"{', '.join(_OF_GROUPS)}. Move it to the index, or rename it to "
+                f"'{_FEATURE}{unknown[0]}' if it is a feature."
             )
         X = table[features].set_axis([name.removeprefix(_FEATURE) for name in features], axis=1)
         columns = {name: table[name].to_numpy() for name in _OF_GROUPS if name in table}
@@ -409,21 +413,21 @@ class GroupSummary(Printed):
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws(Printed):
-    """Random draws of several quantities, from a bootstrap or a posterior.
+    """Bootstrap replicates or posterior draws of several quantities.
 
     Parameters
     ----------
     values : array-like of shape (n_draws, ...)
-        Draws on the first axis.
+        Draws, along the first axis.
     labels : tuple of pandas.Index
-        One Index per further axis (a single Index is taken as one axis).
+        One Index per further axis. A single Index labels a single further axis.
     kind : {"bootstrap", "posterior"}
-        What the draws are draws of.
+        Whether the draws are bootstrap replicates or posterior draws.
 
     Raises
     ------
     ValueError
-        If the labels do not fit the axes or `kind` is unknown.
+        If the labels do not match the axes or `kind` is unknown.
 
     Examples
     --------
@@ -463,7 +467,7 @@ class Draws(Printed):
         _set(self, "labels", labels)
 
     def interval(self, confidence_level: Level = 0.95) -> Estimate:
-        """Mean, standard deviation and equal-tailed quantiles of the draws.
+        """Return the mean, standard deviation and equal-tailed quantiles of the draws.
 
         Parameters
         ----------
@@ -480,12 +484,12 @@ class Draws(Printed):
         low, high = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
         one_axis = len(self.labels) == 1
         labels = self.labels[0] if one_axis else pd.MultiIndex.from_product(self.labels)
-        spread = flat.std(axis=0, ddof=1) if len(flat) > 1 else np.full(len(labels), np.nan)
+        deviation = flat.std(axis=0, ddof=1) if len(flat) > 1 else np.full(len(labels), np.nan)
         return Estimate(
             value=flat.mean(axis=0),
             low=low,
             high=high,
-            standard_error=spread,
+            standard_error=deviation,
             confidence_level=confidence_level,
             labels=labels,
             method=f"{self.kind} quantiles",
@@ -500,32 +504,33 @@ class Draws(Printed):
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Printed):
-    """Estimates with intervals, and what the intervals promise.
+    """Estimates of groups with intervals and the guarantee of these intervals.
 
     Parameters
     ----------
     value, low, high, standard_error : array-like of shape (n_groups,)
-        Estimate, ends of its interval and standard error, in score units; nan
-        where they cannot be known.
+        Estimate, ends of its interval and standard error, in units of the score. nan if they
+        are unknown.
     confidence_level : float
-        Nominal level of the intervals.
+        Nominal confidence level of the intervals.
     labels : pandas.Index of length n_groups
         One label per group.
     method : str
-        Name of the method, as tables and plots print it.
+        Name of the method, for tables and plots.
     guarantee : {"each group", "each group, on average over accuracies", \
 "each group, unless skewed", "average over groups", "posterior", "model", "none"}
-        What the interval promises: coverage of every group, whatever its scores, or on
-        average over true accuracies, or unless few scores are skewed; coverage on
-        average over the groups; posterior probability; coverage if the model is right;
-        or nothing.
+        What the intervals guarantee. "each group": coverage of every group, for any scores.
+        "each group, on average over accuracies": coverage of every group, averaged over true
+        accuracies. "each group, unless skewed": coverage of every group, unless it has few
+        and skewed scores. "average over groups": coverage averaged over groups. "posterior":
+        posterior probability. "model": coverage if the model is correct. "none": nothing.
     sample_size_ratio : SampleSizeRatio, default=None
-        How many times the items direct estimates would need to be as precise:
-        value, low and high. None where it is not known.
+        Estimate and interval of the factor by which direct estimates would need more items to
+        be as precise. None if it is unknown.
     outlier_probability : array-like of shape (n_groups,), default=None
-        Posterior probability that a group is unlike its peers, so that nothing can be
-        borrowed from them: 1 less its local false discovery rate. None where the method
-        does not tell.
+        Posterior probability that a group is an outlier, so that the estimate borrows no
+        strength from other groups. It is 1 minus the local false discovery rate. None if the
+        method does not estimate it.
 
     Raises
     ------
@@ -534,9 +539,11 @@ class Estimate(Printed):
 
     Notes
     -----
-    ``first - second``, of two estimates with the same labels and level, is the
-    Estimate of their differences, taken as independent: not for models that
-    answered the same items, which `skbench.compare_models` compares.
+    ``first - second`` is the Estimate of the differences between two independent estimates
+    with the same labels and confidence level.
+
+    When not to use it: models that answered the same items are not independent. Compare them
+    with `skbench.compare_models`.
 
     Examples
     --------
@@ -581,53 +588,53 @@ class Estimate(Printed):
         for name in NUMBERS:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
         if self.outlier_probability is not None:
-            unlike = _column(self.outlier_probability, "outlier_probability", len(self.labels))
-            _set(self, "outlier_probability", unlike)
+            column = _column(self.outlier_probability, "outlier_probability", len(self.labels))
+            _set(self, "outlier_probability", column)
 
     @property
     def is_outlying(self) -> np.ndarray:
-        """Whether each group is to be looked at as unlike its peers, ndarray of bool.
+        """Whether each group is listed as an outlier, an ndarray of bool.
 
-        With a probability above 1/4, a local false discovery rate below 3/4: to miss a broken
-        group is taken to be three times as bad as to look at the items of an ordinary one.
-        False where the method does not tell.
+        True if the outlier probability exceeds 0.25 (a local false discovery rate below 0.75).
+        This threshold treats a missed outlier as three times as bad as a false alarm. False if
+        the method estimates no outlier probability.
         """
         if self.outlier_probability is None:
             return np.zeros(len(self), dtype=bool)
         return self.outlier_probability > LISTED
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas table: value, low, high, standard_error, method, guarantee.
+        """Return a pandas table: value, low, high, standard_error, method and guarantee.
 
-        And outlier_probability, where the method tells.
-        Where it is wider than ``pandas.options.display.width``, printing it gives the numbers
-        to four digits, and under them the method and the guarantee once.
+        The table has the column outlier_probability if the method estimates it. If the table is
+        wider than ``pandas.options.display.width``, it prints four significant digits, and
+        method and guarantee only once below the numbers.
         """
-        told = ("outlier_probability",) if self.outlier_probability is not None else ()
-        names = (*NUMBERS, *told, "method", "guarantee")
+        known = ("outlier_probability",) if self.outlier_probability is not None else ()
+        names = (*NUMBERS, *known, "method", "guarantee")
         return EstimateTable({name: getattr(self, name) for name in names}, index=self.labels)
 
     def within(self, low: float, high: float) -> Estimate:
-        """The estimate with value and ends cut to the range of the score.
+        """Return the estimate with values and intervals clipped to the range of the score.
 
         Parameters
         ----------
         low, high : float
-            Least and greatest score there can be, by its definition: cut to the range of the
-            scores that happened to be seen, an interval no longer holds what it promises.
+            Lowest and highest possible score, by the definition of the score. If you pass the
+            range of the observed scores instead, the guarantee of the intervals is lost.
 
         Returns
         -------
         Estimate
-            Standard errors as they are.
+            The clipped estimate. Standard errors are unchanged.
 
         Raises
         ------
         ValueError
-            If the low end is not below the high one.
+            If `low` is not below `high`.
         """
         if not low < high:
-            raise ValueError(f"A range goes from low to high, got {low!r} and {high!r}.")
+            raise ValueError(f"low must be below high, got {low!r} and {high!r}.")
         cut = {name: np.clip(getattr(self, name), low, high) for name in ("value", "low", "high")}
         return replace(self, **cut)
 
@@ -635,23 +642,18 @@ class Estimate(Printed):
         return len(self.labels)
 
     def __sub__(self, other):
-        """Difference of two INDEPENDENT estimates on the same labels.
-
-        Standard errors add in squares and the interval is normal; two estimates
-        from the same items are not independent, and their difference needs a
-        paired comparison instead.
-        """
+        """Return the difference of two independent estimates, with a normal interval."""
         if not isinstance(other, Estimate):
             return NotImplemented
         if not self.labels.equals(other.labels):
             raise ValueError(
-                "The two estimates have different labels, so their difference is undefined. "
-                "Reorder or select the same groups first."
+                "The two estimates have different labels. Select the same groups in the same "
+                "order first."
             )
         if self.confidence_level != other.confidence_level:
             raise ValueError(
                 f"The two estimates have confidence levels {self.confidence_level} and "
-                f"{other.confidence_level}. Compute both at the same level."
+                f"{other.confidence_level}. Compute both at the same confidence level."
             )
         value = self.value - other.value
         standard_error = np.hypot(self.standard_error, other.standard_error)
@@ -681,26 +683,26 @@ def _set(frozen, name, value):
 
 
 def _is_locked(values):
-    """Whether these are floats that nobody can write to, so that they need no copy."""
+    """Whether an array owns read-only floats and needs no copy."""
     owned = isinstance(values, np.ndarray) and values.base is None and values.dtype == float
     return owned and not values.flags.writeable
 
 
 def _index(labels):
-    """An Index as it is (pandas would flatten a MultiIndex), or one of the labels."""
+    """Convert labels to an Index, but keep an Index, because pandas would flatten a MultiIndex."""
     return labels if isinstance(labels, pd.Index) else pd.Index(labels)
 
 
 def _refuse_other_labels(container, *names):
-    """Refuse columns of pandas that are labeled otherwise than the container."""
+    """Raise a ValueError if pandas columns have other labels than the container."""
     labels = container.labels
-    # Not `to_series`, which makes a tuple of each pair of models.
+    # Index.to_series would turn each pair of models into a tuple.
     labels = pd.Series(0.0, index=labels) if isinstance(labels, pd.Index) else labels
     check_same_index(labels=labels, **{name: getattr(container, name) for name in names})
 
 
 def _column(values, name, length, kinds="f"):
-    """A read-only copy of one axis and the expected length, made floats if of no such kind."""
+    """Return a read-only copy of the expected length, as floats unless its kind is allowed."""
     column = as_array(values)
     column = np.array(column if column.dtype.kind in kinds else floats(name, values))
     if column.shape != (length,):

@@ -81,14 +81,14 @@ def correlation(value=0.5):
         np.eye(3) - 0.9 * (np.eye(3) == 0),
     ],
 )
-def test_sampling_refuses_what_is_no_correlation_matrix(matrix):
+def test_sampling_rejects_other_matrices(matrix):
     names = list("abc")[: len(matrix)]
     given = pd.DataFrame(matrix, names, names)
     with pytest.raises(ValueError):
         Sampling("continuous", items_shared=True, item_correlation=given)
 
 
-def test_sampling_cannot_be_changed_from_outside():
+def test_sampling_is_immutable():
     given = correlation()
     sampling = Sampling("continuous", items_shared=True, item_correlation=given)
     given.iloc[0, 1] = 0.9
@@ -101,7 +101,7 @@ def test_sampling_cannot_be_changed_from_outside():
     assert not hasattr(sampling, "__len__") and not hasattr(sampling, "shape")
 
 
-def test_sampling_compares_and_pickles_and_says_what_it_is():
+def test_sampling_equality_pickling_and_repr():
     fields = {
         "outcome": "clustered",
         "items_shared": True,
@@ -129,10 +129,10 @@ def test_sampling_compares_and_pickles_and_says_what_it_is():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"item_correlation": correlation()}, "items_shared is False"),
+        ({"item_correlation": correlation()}, "items_shared"),
         (
             {"items_shared": True, "item_correlation": correlation().rename(columns=str.upper)},
-            r"rows are \['ada', 'bob'\], columns \['ADA', 'BOB'\]",
+            r"'ada', 'bob'.*'ADA', 'BOB'",
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_sampling_refuses(fields, message):
         Sampling(**fields)
 
 
-def test_a_summary_goes_to_a_table_and_back():
+def test_summary_round_trip_through_a_table():
     X = pd.DataFrame({"topic": ["law", "art"], "z": [1.0, 2.0]}, index=LABELS)
     sampling = Sampling("clustered", items_shared=True, most_independent=4)
     g = GroupSummary([0.5, 0.7], [0.1, 0.2], [9, 9], LABELS, X, ["a", "b"], sampling, [3, 4])
@@ -156,7 +156,7 @@ def test_a_summary_goes_to_a_table_and_back():
         GroupSummary.from_frame(g.to_frame().assign(length=1), g.sampling)
 
 
-def test_summary_repr_says_what_matters():
+def test_summary_repr():
     g = GroupSummary([0.5] * 9, [0.1] * 9, [3] * 9, range(9), groups=list("aaabbbccc"))
     assert "9 groups, 27 items" in repr(g)
     assert "share items within 3 topics" in repr(g)

@@ -1,4 +1,4 @@
-"""Outputs are there whole or not at all: full disks, signals, readers, folders of others, modes."""
+"""Files are written completely or not at all, also with full disks, signals and readers."""
 
 import itertools
 import os
@@ -27,7 +27,7 @@ resource = pytest.importorskip("resource", reason="Windows has no limits of reso
 
 
 def bank(n_models):
-    """A bank that is known by the number of its models, some pages long."""
+    """A bank that is identified by its number of models, several memory pages long."""
     names = pd.MultiIndex.from_product([range(n_models), range(3000)], names=["model", "item"])
     past = names.to_frame(index=False)
     return ItemBank(n_components=1).fit(past.assign(score=(past["item"] % (past["model"] + 2)) > 0))
@@ -39,7 +39,7 @@ def state(n_items):
     return race
 
 
-# Two versions of a file, and what tells which of them is read.
+# Two versions of a file, and a function that identifies the version.
 BANKS, STATES = [bank(3), bank(5)], [state(11), state(700)]
 VERSIONS = {
     "bank": (BANKS, lambda path: len(ItemBank.load(path).models_) in (3, 5)),
@@ -62,7 +62,7 @@ def tables(tmp_path_factory):
 
 
 def command(text):
-    """A function that runs a command, with its output last, and gives what is said if it fails."""
+    """Return a function that runs a command and returns its error message, if any."""
     name, *words = text.split()
 
     def written(path, folder):
@@ -102,7 +102,7 @@ OUTPUTS = {
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """No file may grow beyond some bytes."""
+    """Limit the size of all files."""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 
@@ -128,8 +128,8 @@ def test_a_full_disk_leaves_the_old_file(kind, tables, tmp_path, full_disk, monk
         target.write_text("old")
     old, names = target.read_bytes(), sorted(os.listdir(tmp_path))
     with full_disk(len(old) + 10 if kind == "summary" else 10):
-        told = OUTPUTS[kind](path, tables)
-    assert str(target) in told and "File too large" in told
+        output = OUTPUTS[kind](path, tables)
+    assert str(target) in output and "File too large" in output
     assert target.read_bytes() == old and sorted(os.listdir(tmp_path)) == names
 
 
@@ -192,7 +192,7 @@ def test_readers_and_writers_of_one_file(kind, tmp_path):
 
 @pytest.fixture
 def folder_of_others():
-    """A folder in which nobody may write, as a user without rights."""
+    """A folder without write permission."""
     with tempfile.TemporaryDirectory() as name:
         folder, root = Path(name), os.geteuid() == 0
         write_whole(folder / "old", "old")
@@ -209,7 +209,7 @@ def folder_of_others():
 
 
 @pytest.mark.parametrize("write", [BANKS[0].save, lambda path: write_whole(path, "new")])
-def test_what_cannot_be_written_is_told(write, folder_of_others):
+def test_unwritable_paths_raise_errors(write, folder_of_others):
     cases = {
         folder_of_others / "loop": "symbolic links",
         f"{folder_of_others}/new/": "Is a directory",
@@ -252,8 +252,8 @@ def test_modes_links_and_errors(write, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("by", ["nobody", "others", "us"])
-def test_what_others_added_to_a_summary_stays(by, tmp_path, monkeypatch):
-    """Those who append here wait for each other; behind what others add, a part is left."""
+def test_text_appended_by_others_stays(by, tmp_path, monkeypatch):
+    """Appending processes wait for each other; a partial text stays if others appended after it."""
     path = tmp_path / "summary.md"
     path.write_text("old")
     others = threading.Thread(target=append_whole, args=[path, "theirs"])
@@ -279,7 +279,7 @@ def test_what_others_added_to_a_summary_stays(by, tmp_path, monkeypatch):
     assert path.read_text() == "old new " + left
 
 
-def test_no_signal_that_waited_is_forgotten():
+def test_delayed_signals_take_effect():
     handlers = {  # a shell's & ignores SIGINT
         signal.SIGTERM: lambda *_: came.append("SIGTERM"),
         signal.SIGINT: signal.default_int_handler,
@@ -297,7 +297,7 @@ def test_no_signal_that_waited_is_forgotten():
 
 @contextmanager
 def stream(name, file):
-    """A standard stream of the process that goes to a file."""
+    """Redirect a standard stream of the process to a file."""
     number = {"stdout": 1, "stderr": 2}[name]
     before = os.dup(number)
     os.dup2(file.fileno(), number)
@@ -312,7 +312,7 @@ def stream(name, file):
 @pytest.mark.parametrize("words", ["--help", "doctor old.csv", "report old.csv --json",
                                    "estimate old.csv --by model --csv"])  # fmt: skip
 def test_full_streams(words, tables, capfd):
-    """A full stdout is an error; notes that nobody can read are none."""
+    """A full stdout is an error, but a full stderr is not."""
     words = [str(tables / word) if word.endswith(".csv") else word for word in words.split()]
     for name, fails in (("stdout", True), ("stderr", False)):
         with open("/dev/full", "w") as full, stream(name, full):
@@ -322,7 +322,7 @@ def test_full_streams(words, tables, capfd):
 
 
 @pytest.mark.parametrize("write", [write_whole, append_whole])
-def test_stdout_is_written_to_as_it_is(write, tmp_path, capfd):
+def test_writing_to_the_file_of_stdout(write, tmp_path, capfd):
     with open(tmp_path / "all", "w+") as file, stream("stdout", file):
         print("before")
         write("/dev/stdout", "page\n")

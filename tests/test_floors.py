@@ -16,6 +16,7 @@ FLOOR = {
     "_files": 0,
     "_jobs": 0,
     "_lazy": 0,
+    "_notes": 0,
     "_numbers": 0,
     "_order": 2,
     "_parameters": -1,

@@ -1,4 +1,4 @@
-"""One grammar: what is called alike in every room does alike."""
+"""Methods and parameters of the same name behave alike in the whole package."""
 
 import inspect
 
@@ -61,7 +61,7 @@ def test_tasks_have_estimates_and_labels(fitted):
 
 
 def test_the_simplex_at_one_weighting():
-    """By hand: weighted scores, variances p (1 - p) / n; and the covariance of draws."""
+    """Compare with weighted scores, variances p (1 - p) / n and the covariance of draws."""
     plain, drawn = FITTED[-2:]
     w = np.array([0.5, 0.3, 0.2])
     weights = {"text": 0.5, "code": 0.3, "math": 0.2}

@@ -1,7 +1,7 @@
-"""Hostile inputs: a number that is right, or a sentence; never a traceback of another library.
+"""Unusual inputs give a correct number or a clear error, never an error of another library.
 
-What is refused must be refused by this package or by scikit-learn's input checks, in words: the
-innermost frame says who spoke. What is accepted must be finite, or nan with a warning.
+Errors must come from this package or from scikit-learn's input checks, as the innermost frame
+shows. Accepted results must be finite, or nan with a warning.
 """
 
 import collections
@@ -28,7 +28,7 @@ from skbench._checks import plain
 
 _HERE = Path(sb.__file__).parent
 _OF_NUMPY = "encountered in"
-# Words of other libraries' errors.
+# Phrases from errors of other libraries.
 _RAW = (
     """
 truth value | not supported between | could not convert | division by zero | Singular matrix
@@ -40,8 +40,8 @@ out of bounds | to unpack | not supported for the input | broadcast | zero-size 
 )
 
 
-def spoke(error):
-    """Whose frame raised, in words: the package or scikit-learn's checks."""
+def raised_by(error):
+    """Return whether the package or scikit-learn's checks raised the error."""
     frame = traceback.extract_tb(error.__traceback__)[-1].filename
     if frame.startswith(str(_HERE)):
         return "skbench"
@@ -49,28 +49,28 @@ def spoke(error):
 
 
 def outcome(call):
-    """What came of a call: its value, or the sentence of a refusal."""
+    """Return the value of a call, or its error message."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             value = call()
         except (ValueError, TypeError, FileNotFoundError) as error:
             words = str(error)
-            assert spoke(error) in ("skbench", "sklearn"), (spoke(error), words)
+            assert raised_by(error) in ("skbench", "sklearn"), (raised_by(error), words)
             assert len(words) > 20 and not any(raw in words for raw in _RAW), words
             return None
-    told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
-    numeric = [w for w in told if issubclass(w.category, RuntimeWarning)]
+    warned = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
+    numeric = [w for w in warned if issubclass(w.category, RuntimeWarning)]
     numeric = [w for w in numeric if "site-packages" in w.filename or _OF_NUMPY in str(w.message)]
     assert not numeric, [str(w.message) for w in numeric]
     for numbers in _numbers(value):
         assert not np.isposinf(np.abs(numbers)).any(), "infinite"
-        assert told or not np.isnan(numbers).all(), "all nan without a word"
+        assert warned or not np.isnan(numbers).all(), "all nan without a word"
     return value
 
 
 def _numbers(value):
-    """The point estimates in a result, as arrays."""
+    """Return the point estimates in a result as arrays."""
     if isinstance(value, (int, float, np.ndarray)):
         yield np.asarray(value, dtype=float)
     found = getattr(value, "estimate", value)
@@ -87,7 +87,7 @@ def good_items():
     return rows.assign(score=rng.integers(0, 2, len(rows)).astype(float))
 
 
-# --- arrays: all that is passed beside each other ---------------------------------------------
+# --- arrays that are passed together --------------------------------------------------------
 
 N = 12
 X = pd.DataFrame({"feature": np.linspace(-1, 1, N), "other": np.sin(np.arange(N))})
@@ -150,7 +150,7 @@ JUDGED_BY |= {"sample_weight": np.linspace(1, 2, M)}
 ROWS = {name: JUDGED_BY[name] for name in ("X", "y", "cluster", "sample_weight")}
 PIPE = sb.IntervalPipeline([("scale", "passthrough"), ("fh", sb.FayHerriot())])
 FH = sb.FayHerriot().fit(X, Z, SIGMA2)
-# Every public function that takes several columns: how it is called, and what is right for it.
+# Every public function of several columns, with a call and valid arguments.
 ALIGNED = {
     "direct": (estimated(sb.DirectEstimator()), FITTED),
     "direct without X": (
@@ -275,7 +275,7 @@ def indexed(arrays, rows):
     ("name", "other"),
     one_in(3, ARGUMENTS, lambda name, other: name == "structured"),
 )
-def test_all_that_stands_beside_x_has_its_index(name, other):
+def test_columns_need_the_index_of_x(name, other):
     call, arrays = ALIGNED[name]
     first, n = next(iter(arrays)), len(arrays[other])
     names = pd.Index([f"r{i}" for i in range(n)])
@@ -299,7 +299,7 @@ def test_all_that_stands_beside_x_has_its_index(name, other):
                  | indexed({other: arrays[other]}, range(n)))  # fmt: skip
 
 
-# --- odd arrays, one at a time, in all of these -------------------------------------------------
+# --- unusual arrays, one at a time, in all of these ---------------------------------------------
 
 
 def with_first(values, value):
@@ -319,9 +319,9 @@ def read_only(values):
         return np.memmap(file, dtype=float, mode="r", shape=np.shape(values))
 
 
-ODD = {"nan": np.nan, "infinite": np.inf, "text": "high", "None": None, "a list": [1]}
-ODD |= {"a date": pd.Timestamp("2026-01-01"), "complex": 1j}
-# Right: the same numbers as those of the plain array, or a refusal in words.
+UNUSUAL = {"nan": np.nan, "infinite": np.inf, "text": "high", "None": None, "a list": [1]}
+UNUSUAL |= {"a date": pd.Timestamp("2026-01-01"), "complex": 1j}
+# Allowed outcomes: the numbers of the plain array, or a clear error.
 RIGHT = {
     "list": list,
     "tuple": tuple,
@@ -373,7 +373,7 @@ RIGHT_FEATURES = RIGHT_TABLES | {
     "sparse": lambda x: scipy.sparse.csr_matrix(x.to_numpy()),
     "sparse frame": lambda x: x.astype(pd.SparseDtype(float)),
 }
-# Refused: there is nothing right to make of them.
+# These must raise an error.
 REFUSED = {
     "deep": lambda v: np.asarray(v)[:, None, None],
     "empty": lambda v: v[:0],
@@ -399,7 +399,7 @@ REFUSED_NAMES = (
 )
 REFUSED_LABELS = REFUSED | {
     f"cell {cell!r}": lambda v, cell=cell: with_first(v, cell)
-    for cell in (*CELLS, "high", b"1", 1j, *BEYOND, np.timedelta64(1, "s"), *ODD.values())
+    for cell in (*CELLS, "high", b"1", 1j, *BEYOND, np.timedelta64(1, "s"), *UNUSUAL.values())
     if not (cell is None or cell is np.nan)
 }
 REFUSED_LABELS |= {
@@ -419,7 +419,7 @@ REFUSED_TABLES = REFUSED | {
     "no axis": lambda x: np.array(1.0),
     "durations": lambda x: np.ones(x.shape).astype("m8[s]"),
 }
-# Neither: what comes is finite, or told, or refused in words.
+# Other arrays: the result is finite, or there is a warning or a clear error.
 FINITE = {
     "tiny": lambda v: np.full(len(v), 1e-300),
     "least": lambda v: np.full(len(v), 5e-324),
@@ -431,7 +431,7 @@ FINITE_TABLES = {
     f"a column of {cell!r}": lambda x, cell=cell: x.assign(
         d=pd.Series([cell] * len(x), x.index, dtype=object)
     )
-    for cell in (*CELLS, np.inf, np.nan, pd.NA, 1e76, 1e300, *BEYOND, 1j, b"1", *ODD.values())
+    for cell in (*CELLS, np.inf, np.nan, pd.NA, 1e76, 1e300, *BEYOND, 1j, b"1", *UNUSUAL.values())
 } | {
     "of kinds": lambda x: x.assign(d=with_first(np.ones(len(x)), "a")),
     "periods": lambda x: x.assign(d=pd.Period("2026")),
@@ -455,7 +455,7 @@ ROLES = dict.fromkeys(["by", "groups", "cluster"], "names")
 ROLES |= {(name, "y"): "labels" for name in ("classical", "PPI", "PPI.score", "stratified")}
 ROLES |= {(name, "y"): "labels" for name in ("chain rule", "grouped", "grouped.score")}
 ROLES |= {("rank_confidence_sets", "df"): "anything"}
-# What decides nothing, or may be of any kind: labels of classes, lists of runs, the user's own.
+# Arguments that accept any type: class labels, lists of runs, objects of users.
 ROLES |= {(name, "y"): "anything" for name in ("CrossFitKFold", "LabeledKFold", "Monte Carlo")}
 ROLES |= {(name, "y"): "anything" for name in ("repeated runs", "mean rank score")}
 ROLES |= {("group_metrics", "y_true"): "anything", ("mean rank score", "half_width"): "anything"}
@@ -489,7 +489,7 @@ def verdict(call, arrays, right, is_refused):
     return "right"
 
 
-# Each reads its arrays by other ways than the rest; the others run with the slow tests.
+# These read arrays in different ways; the others run with the slow tests.
 QUICK = ("direct without X", "FH", "FH.predict", "FH.score", "CrossFitKFold", "LabeledKFold", "PPI")
 QUICK += (
     "PPI.score",
@@ -511,13 +511,13 @@ QUICK += (
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", one_in(1, ALIGNED, lambda name: name not in QUICK))
-def test_odd_arrays(name, walked):
+def test_unusual_arrays(name, walked):
     call, arrays = ALIGNED[name]
     right, counts, wrong = call(**arrays), collections.Counter(), []
     for argument, good in arrays.items():
         for at, kinds in enumerate(OF_ROLE[role_of(name, argument)]):
-            for kind, odd in kinds.items():
-                given = arrays | {argument: odd(good)}
+            for kind, unusual in kinds.items():
+                given = arrays | {argument: unusual(good)}
                 found = verdict(call, given, right if at == 0 else None, at == 1)
                 counts[found] += 1
                 if found in ("raw", "accepted"):
@@ -526,7 +526,7 @@ def test_odd_arrays(name, walked):
     assert not wrong, wrong
 
 
-# --- groups that are odd together ----------------------------------------------------------
+# --- unusual sets of groups ----------------------------------------------------------------
 
 GROUPS = {
     "no rows": lambda: (X.iloc[:0], Z[:0], SIGMA2[:0], SIZE[:0]),
@@ -599,9 +599,9 @@ ITEMS = {
     "no frame": lambda: [1, 2, 3],
     "a number": lambda: 3.0,
 }
-for kind, odd in ODD.items():
+for kind, unusual in UNUSUAL.items():
     for column in ("model", "topic", "item", "score"):
-        ITEMS[f"{column} {kind}"] = lambda column=column, odd=odd: spoiled(column, odd)
+        ITEMS[f"{column} {kind}"] = lambda column=column, unusual=unusual: spoiled(column, unusual)
 ROW_FUNCTIONS = {
     "summarize_items": lambda rows: sb.summarize_items(rows, by=["model", "topic"]).z,
     "betting_estimate": lambda rows: sb.betting_estimate(rows, by="model", random_state=0),
@@ -627,7 +627,7 @@ def rated():
 
 
 LENGTHS = VOTES.assign(x=np.sin(np.arange(12)), second=np.cos(np.arange(12)))
-# What takes the names of columns: each called with those of topics, or of numbers.
+# Functions that take column names, each called with topics or numbers.
 TOPICS = {
     "summarize_items": lambda t: sb.summarize_items(rated(), by=t, topic=t).z,
     "betting_estimate": lambda t: sb.betting_estimate(rated(), t, topic=t, random_state=0).value,
@@ -658,7 +658,7 @@ NUMBERED = {
     [(f, ["topic"]) for f in TOPICS.values()] + [(f, ["x", "second"]) for f in NUMBERED.values()],
     ids=[*TOPICS, *NUMBERED],
 )
-def test_names_of_columns_may_stand_in_any_list(call, names):
+def test_column_names_in_any_sequence(call, names):
     right = np.asarray(call(names), dtype=float)
     for kind in (tuple, np.array, pd.Index, lambda v: rated().columns[rated().columns.isin(v)]):
         np.testing.assert_equal(np.asarray(call(kind(names)), dtype=float), right)
@@ -667,7 +667,7 @@ def test_names_of_columns_may_stand_in_any_list(call, names):
 
 
 @pytest.mark.parametrize("shift", [1e6, 1e12])
-def test_large_scores_lose_nothing(shift):
+def test_large_scores_keep_precision(shift):
     rows = good_items()
     rows["score"] = np.random.default_rng(0).integers(0, 8, len(rows)) / 8 + 16  # exact at 1e12
 

@@ -1,4 +1,4 @@
-"""Workers start where they save time, and results come in the order of the calls."""
+"""Workers start if they save time, and results keep the order of the calls."""
 
 import threading
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from skbench import _jobs
 
 @pytest.fixture
 def here(monkeypatch):
-    """Run calls that take so many seconds by a clock of their own: which ran in this thread?"""
+    """Run calls on a simulated clock, and count those in this thread."""
     now, start, main = [0.0], 3.0, threading.get_ident()
     clock = SimpleNamespace(perf_counter=lambda: now[0], process_time=lambda: now[0])
     monkeypatch.setattr(_jobs, "time", clock)
@@ -22,7 +22,7 @@ def here(monkeypatch):
         now[0] += seconds
         return number, threading.get_ident() == main
 
-    class Processes(ThreadingBackend):  # by name, so that this thread is told from the others
+    class Processes(ThreadingBackend):  # a name that differs from this thread
         supports_sharedmem = False
 
     def run(taken, n_jobs=2, backend=None):
@@ -51,7 +51,7 @@ def test_workers_start_where_they_save_time(here, taken, first):
     assert here(taken, n_jobs=1, backend="sequential") == len(taken)
 
 
-def test_threads_have_no_start_to_save(here):
+def test_threads_start_at_once(here):
     assert here([1.0] * 4, backend="threading") == 0
 
 

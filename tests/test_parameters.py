@@ -1,4 +1,4 @@
-"""Every public number, word and switch is declared by its annotation, and checked by it."""
+"""Annotations declare the allowed values of all public parameters, and calls check them."""
 
 import datetime
 import inspect
@@ -15,13 +15,13 @@ from skbench._parameters import check, rules_for, rules_of
 WRONG = ["x", b"x", object(), [], {}, None, np.nan, np.inf, -np.inf, 10**400, -(10**400), 0, -1]
 WRONG += [1, 2.5, 95, 1e300, True, np.array(2), np.float64(-0.5), pd.NA, 1j, int]
 WRONG += [(0, np.nan), (1, 0), (0, 1, 2), datetime.date(2026, 1, 1), datetime.timedelta(1)]
-# What may be anything: a label in the data, several kinds of candidates, options.
+# Parameters that accept anything: labels in the data, candidates of several kinds, options.
 ANYTHING = {"event", "positive", "pos_label", "candidates", "simplex", "tradeoff", "trend"}
 ANYTHING |= {"summary_options", "params", "audit"}
 
 
 def functions_of(cls):
-    """Public methods of a class that are written in this package, and their functions."""
+    """Return the public methods of a class that this package defines."""
     for name in dir(cls):
         member = getattr(cls, name)
         function = inspect.unwrap(getattr(member, "__func__", member))
@@ -31,7 +31,7 @@ def functions_of(cls):
 
 
 def public_calls():
-    """Name, function whose annotations declare, and a call that takes only what is to be tried."""
+    """Yield name, annotated function, and a call that takes only the tested argument."""
     for name in skbench.__all__:
         public = getattr(skbench, name)
         if inspect.ismodule(public):
@@ -52,7 +52,7 @@ def on_nothing(cls, method):
 
 
 def constructed(cls, init):
-    """Construct, and start what the parameters are for."""
+    """Construct, and run the first step that uses the parameters."""
     required = [
         name
         for name, parameter in inspect.signature(init).parameters.items()
@@ -71,7 +71,7 @@ CALLS = list(public_calls())
 
 
 def outcome(call, name, value):
-    """Whether a value was refused in words that name the parameter."""
+    """Whether a value raised an error that names the parameter."""
     try:
         call(**{name: value})
     except (ValueError, TypeError) as error:
@@ -97,8 +97,8 @@ def test_wrong_values_are_refused(walked):
     assert counts["clear"] > 5000
 
 
-def test_every_number_word_and_switch_is_declared():
-    """What declares nothing holds arrays or tables, or may be anything."""
+def test_every_parameter_has_rules():
+    """Parameters without rules hold arrays or tables, or accept anything."""
     bare = {
         name
         for _, function, _ in CALLS
@@ -145,7 +145,7 @@ ALIASES = {
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_what_an_alias_allows(alias):
+def test_allowed_values_of_aliases(alias):
     allowed, refused = ALIASES[alias]
     rules = rules_for(getattr(_types, alias))
     for value in allowed:
@@ -155,7 +155,7 @@ def test_what_an_alias_allows(alias):
             check("it", value, rules)
 
 
-def test_the_words():
+def test_messages():
     with pytest.raises(ValueError, match=r"^confidence_level .* got 95\. Write 0\.95 for 95%\.$"):
         skbench.make_items().items.pipe(skbench.leaderboard, confidence_level=95)
     with pytest.raises(ValueError, match=r"^n_models must be a whole number of at least 1, got 2"):
@@ -170,7 +170,7 @@ def test_the_words():
 
 
 class OfUser(skbench.JamesStein):
-    """Declares what it likes, and passes on the rest."""
+    """A user's subclass with its own annotations."""
 
     def __init__(self, alpha: int = None, beta: "np.none" = None, **rest):  # noqa: RUF013
         super().__init__(**rest)

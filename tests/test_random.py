@@ -1,4 +1,4 @@
-"""Open random states are filled in one way, at any depth."""
+"""Unset random states are filled at any depth."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,7 +18,7 @@ def open_states(estimator):
     return [name for name in parameters if name.split("__")[-1] == "random_state"]
 
 
-def test_every_depth_is_filled_and_nothing_of_the_user_is_touched():
+def test_every_depth_is_filled_in_a_copy():
     forest = make_pipeline(StandardScaler(), BaggingRegressor(RandomForestRegressor()))
     search = GridSearchCV(forest, {}, cv=KFold(2, shuffle=True))
     members = [("eb", EmpiricalBayes(search)), ("sgd", EmpiricalBayes(SGDRegressor()))]
@@ -38,14 +38,14 @@ def test_every_depth_is_filled_and_nothing_of_the_user_is_touched():
     assert [seeded(pipeline, 4).get_params()[name] for name in names] != given
 
 
-def test_what_is_set_stays():
+def test_set_random_states_stay():
     fixed = EmpiricalBayes(SGDRegressor(random_state=5), cv=CrossFitKFold(2, 1, 6), random_state=7)
     filled = seeded(fixed, 0)
     assert (filled.random_state, filled.regressor.random_state, filled.cv.random_state) == (7, 5, 6)
     assert seeded(EmpiricalBayes(cv=KFold(2)), 1).cv.random_state is None
 
 
-def test_two_estimators_of_one_kind_get_seeds_of_their_own():
+def test_two_estimators_of_one_class_get_different_seeds():
     pair = VotingRegressor([("a", SGDRegressor()), ("b", SGDRegressor())])
     filled = seeded(pair, 0)
     assert filled.get_params()["a__random_state"] != filled.get_params()["b__random_state"]
@@ -60,7 +60,7 @@ def test_frozen_estimators_keep_theirs():
     assert np.isfinite(fitted.estimate().value).all()
 
 
-def test_what_has_no_parameters_is_copied():
+def test_objects_without_parameters_are_copied():
     class Bare(BaseEstimator):
         pass
 

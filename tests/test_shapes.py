@@ -1,4 +1,4 @@
-"""Processor time of public paths on real rows, as ratios to the bare work in them: no seconds.
+"""Processor time of public functions on real rows, relative to the time of their core step.
 
 ``benchmarks/shapes.py`` prints the ratios themselves, of larger shapes too.
 """
@@ -22,7 +22,7 @@ SMALL = shapes.paths(small=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.__name__)
-def test_no_path_costs_more_than_it_may(path, monkeypatch):
+def test_processor_time_is_bounded(path, monkeypatch):
     monkeypatch.setattr(_jobs, "_START", START)
     lowest = None
     for _ in range(3):  # other work on the machine only adds

@@ -1,4 +1,4 @@
-"""`skbench arena`: models rated and ranked by votes between two of them."""
+"""`skbench arena`: ratings and ranks of models from pairwise votes."""
 
 import math
 
@@ -16,34 +16,31 @@ from skbench.report.terminal import in_one_line, note, save_picture, working
 
 @click.command()
 @click.argument("file", type=Input())
-@click.option("--model-a", help="Column of the first model of a vote.  [model_a]")
-@click.option("--model-b", help="Column of the second.  [model_b]")
+@click.option("--model-a", help="Column of the first model.  [model_a]")
+@click.option("--model-b", help="Column of the second model.  [model_b]")
 @click.option("--winner", help="Column of the winner.  [winner]")
+@click.option("--judge", help="Column of an LLM judge's verdicts on all rows.")
+@click.option("--cluster", help="Column of prompts or voters whose votes are not independent.")
 @click.option(
-    "--judge", help="Column of a judge's verdicts on all votes, of which people cast some."
+    "--covariates",
+    type=Names(),
+    help="Numeric columns to correct for, each the value of model a minus that of model b.",
 )
-@click.option("--cluster", help="Column of prompts or judges: votes of one are not independent.")
-@click.option("--covariates", type=Names(), help="Columns of numbers, a less b, that sway votes.")
-@click.option("--position", is_flag=True, help="The first model was shown first: correct for it.")
-@choice_option(
-    "--ties", "A tie is half a win of both, or has a chance of its own.", "half", "davidson"
-)
-@choice_option(
-    "--scale", "400 points for odds of 10, mean 1000; or log odds, mean 0.", "elo", "logit"
-)
+@click.option("--position", is_flag=True, help="Correct for model a being shown first.")
+@choice_option("--ties", "Count a tie as half a win for both, or model ties.", "half", "davidson")
+@choice_option("--scale", "Elo points with mean 1000, or log odds with mean 0.", "elo", "logit")
 @level_option
 @plot_option
 @format_options
 def arena(file, cluster, scale, confidence_level, plot, form, **options):
-    """Rate the models in FILE by votes between two of them (Bradley-Terry).
+    """Rate and rank the models in FILE from pairwise votes (Bradley-Terry).
 
-    FILE is CSV, TSV, JSON Lines or Parquet, one row per vote: the two models, and the
-    winner as a name, as model_a, model_b or tie, as 1, 0.5 and 0 of the first model, or
-    in the columns winner_model_a, winner_model_b and winner_tie.
+    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per vote. The winner is a
+    model name; "model_a", "model_b" or "tie"; or 1, 0.5 or 0 for the first model.
+    With --judge, rows without a human vote may have a missing winner. The judge's verdicts
+    then narrow the intervals if the judge agrees with people.
 
-    Every model gets a rating with its interval and a set of ranks it may have. Ranks
-    and letters follow from the comparisons of all pairs at once. With --judge, the winner
-    may be blank where people did not vote: a judge that agrees with them narrows intervals.
+    Example: skbench arena votes.csv --cluster prompt
     """
     named = {role: options.pop(role) for role in ("model_a", "model_b", "winner")}
     judge = options["judge"]
@@ -78,7 +75,7 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
 
 
 def _votes(file, judge, **named):
-    """Rows with an outcome or a verdict, columns of models and winner, and how many have one."""
+    """Return rows with an outcome or verdict, the model and winner columns, and the vote count."""
     import numpy as np
 
     from skbench.items import roles, votes
@@ -89,7 +86,7 @@ def _votes(file, judge, **named):
         return [*usual, *named.values(), judge]
 
     table, read = load_table(file, labels)
-    table.index += 1  # rows are counted from 1, as in other tables
+    table.index += 1  # messages count rows from 1
     table = votes.in_one_layout(table, **named)
     (*models, winner), found = votes.vote_columns(table, **named)
     outcome = votes.vote_outcomes(table[winner], *(table[name] for name in models))
@@ -100,9 +97,10 @@ def _votes(file, judge, **named):
     used = used & (table[models[0]] != table[models[1]]).to_numpy(dtype=bool)
     judged = [name for name in roles.columns_of("prediction", table) if name != winner]
     unused = [name for name in judged if judge is None]
-    notes = [*read, *found, *(f"{name!r} is an LLM judge's: not used (--judge)" for name in unused)]
+    judges = (f"LLM judge column {name!r} not used (--judge {name})" for name in unused)
+    notes = [*read, *found, *judges]
     if not used.all():
-        lost = f"{np.sum(~used)} votes without a {without}, or with one model twice: skipped"
+        lost = f"skipped {np.sum(~used)} votes without a {without} or between a model and itself"
         notes.append(Note(lost, LOST))
     for text in notes:
         note(text)
@@ -110,7 +108,7 @@ def _votes(file, judge, **named):
 
 
 def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariates, **known):
-    """The table for people: who is the best, and how many votes would decide it."""
+    """Return the table to print: the possible best models, and the votes needed to decide."""
     form = score_form(frame["value"])
     scores = {name: number(x, form) for name, x in frame.set_index("model")["value"].items()}
     table = board_table(board, frame, understanding.counted(n_votes, "vote"))
@@ -119,20 +117,23 @@ def _table(board, frame, n_votes, may_be_best, top_pair, votes_needed, covariate
         notes = [_of_judge(n_votes, **known), *notes]
     if 0 < votes_needed < math.inf:
         more = f"About {votes_needed:,.0f} more votes between {' and '.join(top_pair)}"
-        notes = [f"{more} decide it, if the true difference is the estimated one.", *notes]
+        notes = [
+            f"{more} are needed to distinguish them, if the estimated difference is the true one.",
+            *notes,
+        ]
     for row in covariates.itertuples():
         value, error = number(row.value, ".3g"), number(row.standard_error, ".2g")
-        notes.append(f"{row.covariate}: {value} in logits, standard error {error}.")
+        notes.append(f"Coefficient of {row.covariate}: {value} logits (standard error {error}).")
     conclusion = [headline.best_in_words(may_be_best, scores)]
     return table._replace(conclusion=conclusion, notes=notes)
 
 
 def _of_judge(n_votes, judge, n_verdicts, judge_power, effective_votes, **_):
-    """What the judge adds, in a sentence."""
-    people = f"People's {understanding.counted(n_votes, 'vote')}"
+    """Describe how much precision the judge adds."""
+    people = understanding.counted(n_votes, "human vote")
     if judge_power == 0:
-        return f"{people} alone: the verdicts in {judge!r} would make no rating more precise."
+        return f"Ratings use only the {people}. The verdicts in {judge!r} add no precision."
     return (
-        f"{people} and {n_verdicts:,} verdicts in {judge!r} are as precise as "
-        f"{effective_votes:,.0f} votes of people."
+        f"The {people} and {n_verdicts:,} verdicts in {judge!r} are as precise as "
+        f"{effective_votes:,.0f} human votes."
     )

@@ -1,4 +1,4 @@
-"""The `skbench` command: each subcommand lives in a file of its own."""
+"""The `skbench` command; each subcommand is a module of the same name."""
 
 import atexit
 import gc
@@ -8,61 +8,62 @@ import sys
 from copy import copy
 from importlib import import_module
 
-_HELP = """Honest estimates of model performance from few items per topic.
+_HELP = """Estimate, compare and rank models from benchmark results, with intervals.
 
-Try `skbench demo` first; then `skbench estimate FILE` on results of your own.
+Start with `skbench demo`, or run `skbench report FILE` on your own results.
 """
-# What each is for. A command is read from the file of its name when it is called for.
+# The module of a command is imported only when the command is called.
 COMMANDS = {
-    "arena": "Rate models by votes between two of them.",
-    "compare": "Compare two models of a file, or all pairs.",
-    "demo": "See it work on a real benchmark, made on the spot.",
-    "doctor": "Tell what is read in a file, before anything is computed.",
-    "estimate": "Estimate every group of a file of results.",
-    "gate": "Pass or fail new results against old ones.",
-    "items": "Audit items: wrong keys, duplicates, no use.",
-    "judge": "Correct an autorater by a few human labels.",
-    "leaderboard": "Rank the models of a file, with intervals and rank sets.",
-    "metrics": "Compare accuracy, TPR, F1 or AUC between groups of rows.",
-    "passk": "Does one of k answers solve it, do all of them?",
-    "plan": "Plan how many items a comparison of two models needs.",
-    "report": "Report on files or folders of results.",
-    "sequential": "Stop when enough: verdicts valid whenever one looks.",
-    "trend": "Test the trend of scores over the versions of a model.",
+    "arena": "Rate models from pairwise votes.",
+    "compare": "Compare two models, or all pairs of models.",
+    "demo": "Test the methods on a real benchmark with known accuracies.",
+    "doctor": "Show how a file is read, without computing anything.",
+    "estimate": "Estimate the score of each model on each topic.",
+    "gate": "Test new results against a baseline: pass, fail or undecided.",
+    "items": "Find miskeyed, duplicate and uninformative items.",
+    "judge": "Correct the scores of an LLM judge with human labels.",
+    "leaderboard": "Rank models, with intervals for scores and ranks.",
+    "metrics": "Compare accuracy, TPR, FPR, F1 or AUC between groups.",
+    "passk": "Estimate pass@k and pass^k from repeated answers.",
+    "plan": "Compute how many items an evaluation needs.",
+    "report": "Summarize results: estimates, ranking and comparisons.",
+    "sequential": "Decide during a run whether more items are needed.",
+    "trend": "Test whether scores change over the versions of a model.",
 }
 
 
 def main(args=None):
     """Run the command line.
 
-    Whoever reads stdout or stderr may stop reading: files are still written, and the exit code
-    is what it would have been.
+    If the reader of stdout or stderr closes it, the command still writes its files and exits
+    with the same code.
 
-    Exit codes: 0 all is well, 1 the data or the installation are at fault (one
-    line on stderr says what and what to do), 2 the command was mistyped.
+    Exit codes: 0 success; 1 error in the data or the installation, described in one line on
+    stderr; 2 error in the command line. `skbench gate` and `skbench report` exit with 3 if a
+    test fails, and `skbench gate` and `skbench sequential` exit with 4 if it is undecided.
 
     Parameters
     ----------
     args : list of str, default=None
-        Arguments; None takes those of the process.
+        Arguments. None uses those of the process.
     """
     try:
         import click
         import rich  # noqa: F401
     except ImportError:
-        sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
+        sys.exit('skbench: click and rich are not installed. Run: pip install "skbench[cli]"')
     for name in ("stdout", "stderr"):
         setattr(sys, name, _unread(getattr(sys, name)))
-    # To look for garbage among modules, which stay, takes as long as to load some, also at the end.
+    # Garbage collection among modules, also at exit, would take as long as importing some.
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)
-    # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
+    # numpy reads this at import. Matrices have a few dozen rows, so threads would only wait.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__
     from skbench.report.options import COMMON
 
     class Commands(click.Group):
-        """Lists all commands without reading them: most of them load pandas."""
+        """Lists all commands without importing them, because most of them import pandas."""
 
         def list_commands(self, context):
             return list(COMMANDS)
@@ -83,14 +84,14 @@ def main(args=None):
     )
     try:
         commands.main(args, prog_name="skbench")
-    except OSError as error:  # stdout, beyond what commands write themselves
+    except OSError as error:  # writing to stdout
         sys.exit(f"skbench: {error}")
 
 
 class _Unread(io.FileIO):
-    """A pipe that swallows what is written after its reader has gone, as after ``| head -1``.
+    """A pipe that discards output after its reader has closed it, as with ``| head -1``.
 
-    Of stderr, whatever is in its way: the results do not wait for notes.
+    On stderr, all errors are ignored, so that notes never stop the results.
     """
 
     def write(self, data):
@@ -98,7 +99,7 @@ class _Unread(io.FileIO):
             return super().write(data)
         except OSError as error:
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.fileno())  # what is left to write must not fail again
+            os.dup2(nowhere, self.fileno())  # later writes must not fail again
             os.close(nowhere)
             if not isinstance(error, BrokenPipeError) and self.fileno() != 2:
                 raise OSError(f"Cannot write the output: {error.strerror}.") from error
@@ -106,8 +107,8 @@ class _Unread(io.FileIO):
 
 
 def _unread(stream):
-    """The stream of a process as one that nobody need read; others and terminals as they are."""
-    if stream is None:  # closed from the start
+    """Wrap stdout or stderr so that closing the reader is no error; skip terminals."""
+    if stream is None:  # already closed
         return open(os.devnull, "w", encoding="utf-8")
     if stream not in (sys.__stdout__, sys.__stderr__) or stream.isatty():
         return stream

@@ -1,4 +1,4 @@
-"""`skbench demo`: a real benchmark, ten images a topic, and the truth to compare with."""
+"""`skbench demo`: estimates from ten images per topic, compared with known accuracies."""
 
 import shlex
 from dataclasses import replace
@@ -12,26 +12,27 @@ from skbench.report.table import Column, Table
 from skbench.report.terminal import in_one_line, note, print_prose, save_picture, working
 from skbench.report.writers import print_grid
 
-_CLEAR = 2  # standard errors from 0 beyond which a difference is not put down to chance
+_CLEAR = 2  # standard errors beyond which a difference from 0 counts as significant
 
 
 @click.command()
 @seed_option
-@number_option("--n", "Images looked at per topic.", click.IntRange(1, 400), 10)
+@number_option("--n", "Images per topic in the sample.", click.IntRange(1, 400), 10)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("skbench-demo"),
     show_default=True,
-    help="Folder for the picture and the sampled results.",
+    help="Folder for the figure and the sampled results.",
 )
 def demo(seed, n, output):
-    """Estimate 250 accuracies from a few images each, and check against the truth.
+    """Estimate 250 accuracies from a few images each, and measure the errors.
 
-    The benchmark is digits-C: five classifiers, trained on half of scikit-learn's
-    digits, meet the other half under ten corruptions at five severities. Only a
-    few images per topic are looked at, the same for all classifiers; accuracy on
-    all the others is the truth.
+    The benchmark digits-C has five classifiers and 50 topics, which are ten corruptions of
+    scikit-learn's digits at five severities. The true accuracy of a classifier on a topic is
+    its accuracy on all images that were not sampled.
+
+    Example: skbench demo --n 20
     """
     with in_one_line():
         from skbench.datasets import load_digits_c, sample_items
@@ -44,10 +45,10 @@ def demo(seed, n, output):
         others = items.drop(index=sample.index)
         n_models, n_topics = items["model"].nunique(), items["topic"].nunique()
         print_prose(
-            f"digits-C: {n_models} classifiers x {n_topics} topics (a corruption at a severity). "
-            f"{n} images per topic were looked at, the same for all classifiers. Accuracy "
-            f"on the other {len(others) // (n_models * n_topics)} images of the topic is the "
-            "truth.\n"
+            f"Benchmark digits-C: {n_models} classifiers x {n_topics} topics (ten corruptions at "
+            f"five severities). Each estimate uses {n} images per topic, the same for all "
+            "classifiers. The true accuracy is the accuracy on the other "
+            f"{len(others) // (n_models * n_topics)} images of the topic.\n"
         )
         summary, estimates = _estimated(items, sample, data.features, seed)
         means = others.groupby(["model", "topic"])["score"].mean()
@@ -55,21 +56,21 @@ def demo(seed, n, output):
         scores = method_scores(estimates, truth)
         columns = [
             Column("method", scores["method"]),
-            Column("MSE x 1000", 1000 * scores["mse"], ".1f"),
-            Column("of direct", scores["ratio"], ".2f"),
-            Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f}%"),
-            Column("mean width", scores["width"], ".3f"),
+            Column("mean squared\nerror x 1000", 1000 * scores["mse"], ".1f"),
+            Column("relative\nto direct", scores["ratio"], ".2f"),
+            Column("coverage", 100 * scores["coverage"], lambda share: f"{share:.1f}%"),
+            Column("mean\nwidth", scores["width"], ".3f"),
         ]
-        print_grid(Table(columns))
         errors = [(estimates[name].value - truth) ** 2 for name in ("direct", "mixed")]
         covered = scores.loc["mixed", "coverage"]
         verdict = _verdict(*error_removed(*errors, summary.groups), covered)
-        print_prose(f"\n{verdict}\n")
+        print_prose(f"{verdict}\n")
+        print_grid(Table(columns))
         _save(output, summary, estimates, truth, sample)
 
 
 def _estimated(items, sample, features, seed):
-    """The groups of these images, and the estimates by method."""
+    """Return the summary of the sample, and the estimates by method."""
     from sklearn.linear_model import Ridge
 
     from skbench.groups import DirectEstimator, MixedModel, SyntheticRegression
@@ -88,7 +89,7 @@ def _estimated(items, sample, features, seed):
 
 
 def _with_earlier_models(items, sample, labels):
-    """Estimates of each model by an item bank whose past are all the others, as of these labels."""
+    """Estimate each model with an item bank fitted to all other models."""
     import pandas as pd
 
     from skbench._printed import NUMBERS
@@ -106,7 +107,7 @@ def _with_earlier_models(items, sample, labels):
 
 
 def method_scores(estimates, truth):
-    """How near the estimates came to the truth, one row per method; ratios are to the first."""
+    """Return errors, coverage and width by method; ratios are relative to the first method."""
     import numpy as np
     import pandas as pd
 
@@ -120,7 +121,7 @@ def method_scores(estimates, truth):
 
 
 def error_removed(before, after, clusters):
-    """Share of the squared error that went away, and its standard error over dependent clusters.
+    """Return the share of the squared error removed, with a clustered standard error.
 
     >>> import numpy as np
     >>> removed, _ = error_removed(np.array([4.0, 6.0]), np.array([1.0, 3.0]), np.array([0, 1]))
@@ -131,25 +132,25 @@ def error_removed(before, after, clusters):
     import pandas as pd
 
     ratio = after.sum() / before.sum()
-    # after - ratio * before sums to 0, so its cluster sums are deviations already.
+    # after - ratio * before sums to 0, so its cluster sums have mean 0.
     sums = pd.Series(after - ratio * before).groupby(clusters).sum()
     variance = len(sums) / (len(sums) - 1) * np.sum(sums**2)
     return float(1 - ratio), float(np.sqrt(variance) / before.sum())
 
 
 def _verdict(removed, error, covered):
-    """What the mixed model was good for, in a sentence."""
-    figure = f"{100 * abs(removed):.0f}% (standard error {100 * error:.0f}%)"
-    found = "removed" if removed > 0 else "added"
-    doubt = ", too little to tell from chance" if abs(removed) <= _CLEAR * error else ""
+    """Describe the error and the coverage of the mixed model."""
+    change = "lower" if removed > 0 else "higher"
+    doubt = ", not significant" if abs(removed) <= _CLEAR * error else ""
     return (
-        f"The mixed model {found} {figure} of the squared error of the direct estimates{doubt}; "
-        f"its 95% intervals covered the truth of {100 * covered:.0f}% of the groups."
+        f"The mean squared error of the mixed model was {100 * abs(removed):.0f}% {change} than "
+        f"that of the direct estimates (standard error {100 * error:.0f}%{doubt}). Its 95% "
+        f"intervals covered the true accuracy in {100 * covered:.0f}% of the groups."
     )
 
 
 def _save(output, summary, estimates, truth, sample):
-    """Write picture and sample, and say what to do next."""
+    """Write the figure and the sample, and print the next commands."""
     from skbench.plot import ShrinkageDisplay
 
     table = output / "digits_c_sample.csv"
@@ -159,9 +160,9 @@ def _save(output, summary, estimates, truth, sample):
     try:
         save_picture(display.plot(xlabel="accuracy").figure_, output / "shrinkage.png")
     except ImportError as error:
-        note(f"no picture: {error}")
+        note(f"no figure: {error}")
     command = f"skbench estimate {shlex.quote(str(table))} --by topic --model model"
-    click.echo(f"The {len(sample)} sampled results: {table}. Estimate them yourself:")
+    click.echo(f"\nThe {len(sample):,} sampled results are in {table}.")
+    click.echo("Next: estimate them again, or use your own file with one row per model and item.")
     click.echo(f"  {command} --features corruption,severity")
-    click.echo("Then a file of your own, one row per model and item:")
-    click.echo("  skbench estimate yourfile.csv --by topic --model model")
+    click.echo("  skbench report FILE")

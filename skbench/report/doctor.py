@@ -1,4 +1,4 @@
-"""`skbench doctor`: what is read in files, and what would be made of it."""
+"""`skbench doctor`: how files are read, and which command fits them."""
 
 import click
 
@@ -10,7 +10,7 @@ from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.writers import print_grid
 
-_MOST = 8  # notes, or columns of a table: all fits on a screen
+_MOST = 8  # notes, or columns of a table, that fit on a screen
 _LONGEST_EXAMPLE = 30  # letters
 
 
@@ -20,15 +20,16 @@ _LONGEST_EXAMPLE = 30  # letters
 @reading_options
 @form_option("json")
 def doctor(paths, by, form, **roles):
-    """Tell what is read in PATHS, files or folders, and compute nothing.
+    """Show how the files or folders in PATHS are read, without computing anything.
 
-    Which column is what, how many models, topics, items, repeats and clusters there are,
-    whether every model answered every item and where not, how scores are written and what
-    range they have, columns of human labels and of autoraters, what the harness declared; and
-    which command takes it. Where a table cannot be read as results, its columns are listed.
+    The output lists the role of each column, counts of models, topics, items, repeats and
+    clusters, missing answers, the range of the scores, and the command to run next. If a table
+    cannot be read as results, the output lists its columns.
+
+    Example: skbench doctor results.csv
     """
     with in_one_line():
-        # As `estimate` takes it: model by itself is one group per model.
+        # As in `skbench estimate`, --by model alone means one group per model.
         by = [name for name in by or [] if name not in ("model", roles["model"])] or None
         reading.check_topics(by, roles["model"])
         try:
@@ -45,7 +46,7 @@ def doctor(paths, by, form, **roles):
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             return print_json(about | found)
         more = len(rows.notes) - _MOST
-        cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
+        cut = [f"and {more} more notes (all of them with --json)"] if more > 0 else []
         notes = map(one_line, rows.notes[:_MOST])
         for line in filter(None, (*notes, *cut, *understanding.in_lines(found), found["units"])):
             print_line(line)
@@ -56,17 +57,17 @@ def doctor(paths, by, form, **roles):
             means = rows.groups is not None and "k" not in rows.groups  # there are no items
             reader = "readers.read_with_notes" if means else "read_items"
             print_line(f"in Python: skbench.{reader}({_arguments(paths, {'topic': by} | roles)})")
-            print_line(f"next: {command_with(name, **options)}")
+            print_line(f"Next: {command_with(name, **options)}")
 
 
 def _of_another_kind(error, choices):
-    """Name the command for rows that are no answers with scores; other ways come before it."""
+    """Print the commands for tables that do not hold scores of answers, the best one last."""
     print_line(one_line(error.text))
     commands = (command_with(**({"name": "report"} | choice)) for choice in choices)
     best, *others = filter(None, commands)
     for command in others:
-        print_line(f"or: {command}")
-    print_line(f"next: {best}")
+        print_line(f"Or: {command}")
+    print_line(f"Next: {best}")
 
 
 def _arguments(paths, options):
@@ -76,7 +77,7 @@ def _arguments(paths, options):
 
 
 def _next(rows, found):
-    """The command that takes such a file best, and options it needs; None where there is none."""
+    """Return the best command for such a file and the options that it needs, or None."""
     if "euroeval" in rows.formats:
         return "leaderboard", {}
     if rows.groups is not None:
@@ -87,7 +88,7 @@ def _next(rows, found):
     if by and groups.size().max() < 2 and not binary:
         ranked = by == ["model", "topic"]
         return ("leaderboard" if ranked else None), {"item": rows.columns.get("topic")}
-    # What has no interval by itself may have one in a comparison of models.
+    # Groups without an interval may still allow a comparison of models.
     if (groups["score"].nunique().max() < 2 and not binary) or (
         found["n_clusters"] and groups["cluster"].nunique().max() < 2
     ):
@@ -99,7 +100,7 @@ def _next(rows, found):
 
 
 def _list_columns(paths):
-    """The columns of a table that is no results as far as can be told."""
+    """Print the columns of tables that cannot be read as results."""
     from skbench._checks import listed
     from skbench.readers.loading import load_table
 
@@ -116,7 +117,7 @@ def _list_columns(paths):
             Column("column", list(shown)),
             Column("examples", [text[:_LONGEST_EXAMPLE] for text in examples]),
             Column("distinct", shown.nunique(), ",d"),
-            Column("blank", shown.isna().sum(), ",d"),
+            Column("missing", shown.isna().sum(), ",d"),
         ]
         print_grid(Table(columns))
         if len(more):

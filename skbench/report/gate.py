@@ -1,4 +1,4 @@
-"""`skbench gate`: may the new results take the place of the old ones?"""
+"""`skbench gate`: a test whether new results are acceptable against a baseline."""
 
 import sys
 from dataclasses import replace
@@ -23,10 +23,10 @@ from skbench.report.options import (
 )
 from skbench.report.paths import Input, file_option
 from skbench.report.table import Table
-from skbench.report.terminal import DataError, in_one_line, note, working
+from skbench.report.terminal import DataError, command_with, in_one_line, note, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
-# The last column of a baseline that was stored here, by what its clusters are: a column or items.
+# Marker column of a stored baseline, by its clusters: a column, the items or none.
 _STORED = {name: f"skbench_baseline_{name}" for name in ("cluster", "item", None)}
 _ROLES = ("model", "item", "score", "cluster", "repeat")
 
@@ -36,62 +36,66 @@ _ROLES = ("model", "item", "score", "cluster", "repeat")
 @click.argument("new", type=Input())
 @click.option("--margin", type=Share(0), required=True, help="Tolerated loss, above 0, such as 3%.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
-@click.option("--baseline", help="Model of OLD, where it holds several.")
-@click.option("--candidate", help="Model of NEW, where it holds several.")
-@choice_option("--fail", "Fail what is shown to be worse, or beyond the margin.", "worse", "margin")
+@click.option("--baseline", help="Model of OLD, if OLD holds several.")
+@click.option("--candidate", help="Model of NEW, if NEW holds several.")
+@choice_option(
+    "--fail", "Fail if NEW is significantly worse, or worse by the margin.", "worse", "margin"
+)
 @click.option(
     "--worst",
     type=Share(),
     metavar="SCORE",
-    help="Fail if the score of the worst topic (--by) is shown to be below.",
+    help="Fail if the worst topic (--by) is significantly below SCORE.",
 )
-@choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "drop", "wrong")
-@click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
+@choice_option("--missing", "Skip items that one side lacks, or score them 0.", "drop", "wrong")
+@click.option("--by", type=Names(), help="Topic column(s); lists topics that are worse.")
 @reading_options
 @bounds_option
 @population_option
 @level_option
 @past_options
 @click.option(
-    "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
+    "--undecided", type=click.Choice(["pass", "fail"]), help="Outcome to use for UNDECIDED."
 )
 @file_option(
     "--save-baseline",
-    "Store NEW as the next baseline, if it passes; it may replace OLD.",
+    "Store NEW as the next baseline if it passes. The file may be OLD.",
     "FILE.csv",
     (".csv",),
     replaces="old",
 )
 @form_option("json", "markdown")
 def gate(old, new, margin, undecided, save_baseline, form, **options):
-    """Pass, fail or leave undecided: results NEW against a baseline OLD.
+    """Test the results NEW against the baseline OLD: PASS, FAIL or UNDECIDED.
 
-    Both are files or folders that a harness wrote, or tables with one row per item; OLD
-    may be a baseline stored by --save-baseline. They are compared item by item. NEW
-    passes if no loss beyond the margin is compatible with the items, fails if it is shown
-    to be worse. With --past or --bank the verdict is about all items that earlier models
-    answered; it is sharpest where the baseline is one of them.
+    OLD and NEW are files or folders of results and are compared item by item. NEW passes if the
+    interval of the difference excludes a loss beyond the tolerated loss (--margin). NEW fails
+    if it is significantly worse. Otherwise the test is undecided.
 
-    Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
+    Exit codes: 0 pass, 3 fail, 4 undecided, 1 error, 2 usage error.
+
+    Example: skbench gate baseline.csv new.csv --margin 3%
     """
     with in_one_line():
         result, rows = _decided(old, new, margin, options.copy())
         outcome = result.verdict
         if outcome == "undecided" and undecided is not None:
             outcome = undecided
-            taken = f"Undecided is taken as {undecided}: --undecided {undecided}."
-            result = replace(result, remarks=(taken, *result.remarks))
+            remark = f"UNDECIDED counts as {undecided} (--undecided {undecided})."
+            result = replace(result, remarks=(remark, *result.remarks))
         if save_baseline and outcome == "pass":
             _store(rows, options["by"], save_baseline)
         if form == "markdown":
             print_data(result.to_markdown())
         else:
-            show(form, Table([], result.sentences()), _document(result))
+            commands = [] if outcome == "pass" else [command_with("report")]
+            table = Table([], result.sentences(), next_commands=commands)
+            show(form, table, _document(result))
     sys.exit(EXIT_CODES[outcome])
 
 
 def _document(result):
-    """The result for JSON."""
+    """Return the result as a document for JSON."""
     (about,) = result.to_frame().to_dict("records")
     names = ("baseline", "candidate")
     models = [{"model": about.pop(name), "value": about.pop(f"score_{name}")} for name in names]
@@ -115,7 +119,7 @@ def _document(result):
 
 
 def _decided(old, new, margin, options):
-    """The result, and the `ItemRows` of the candidate."""
+    """Return the result, and the `ItemRows` of the candidate."""
     from skbench import gate as decide
     from skbench.items.rows import one_below_the_other
 
@@ -156,20 +160,20 @@ def _decided(old, new, margin, options):
 
 
 def _one_model(file, name, by, roles):
-    """Name and `ItemRows` of the one model of a file, or of the one that was named."""
+    """Return the name and the `ItemRows` of the only or the chosen model of a file."""
     from skbench.items.roles import check_model
 
     by, roles = _as_stored(file, by, roles)
     rows = reading.named_after(reading.read_rows(file, by, roles), file)
     if rows.groups is not None:
-        raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
+        raise DataError(f"{file!r} holds results of groups. A gate needs scores of single items.")
     items = rows.items
     reading.need_columns(items, "item", where=f"No column of {file!r}")
     models = list(items["model"].unique())
     if name is None and len(models) > 1:
         raise DataError(
-            f"{file!r} holds {len(models)} models, such as {models[0]!r}. Name one of them: "
-            "--baseline for OLD, --candidate for NEW."
+            f"{file!r} holds {len(models)} models, such as {models[0]!r}. Choose one with "
+            "--baseline (for OLD) or --candidate (for NEW)."
         )
     chosen = models[0] if name is None else reading.as_in(items["model"], name)
     check_model(chosen, models)
@@ -177,7 +181,7 @@ def _one_model(file, name, by, roles):
 
 
 def _columns(files, sides, by):
-    """Clusters and topics, as both sides have them."""
+    """Return the columns of clusters and topics that both sides have."""
     reading.check_same_key(files, sides)
     first, columns = (reading.columns_for(rows, by) for rows in sides)
     clusters = {first["cluster"], columns["cluster"]}
@@ -186,7 +190,7 @@ def _columns(files, sides, by):
 
 
 def _as_stored(file, by, roles):
-    """Topics and roles as typed; of a stored baseline, as it has them, whatever NEW is like."""
+    """Return topics and roles as typed, or those of a stored baseline."""
     header = ""
     if file.endswith(".csv") and Path(file).is_file():
         with Path(file).open(errors="replace") as lines:
@@ -199,12 +203,12 @@ def _as_stored(file, by, roles):
 
 
 def _stored_topics(by):
-    """Names of topic columns in a baseline: one has its own, unless another role has that."""
+    """Return the names of topic columns in a stored baseline."""
     return by and [name if len(by) > 1 or name not in _ROLES else "topic" for name in by]
 
 
 def _store(rows, by, path):
-    """Write a baseline that `skbench gate` reads again with the options that NEW took."""
+    """Write a baseline that `skbench gate` reads with the options of NEW."""
     from skbench._checks import as_text
 
     items, cluster = rows.items, reading.cluster_name(rows)

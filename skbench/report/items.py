@@ -1,4 +1,4 @@
-"""`skbench items`: which items of a benchmark are keyed wrongly, twice there, or of no use."""
+"""`skbench items`: miskeyed, duplicate and uninformative items of a benchmark."""
 
 import click
 
@@ -13,15 +13,15 @@ from skbench.report.options import (
 )
 from skbench.report.paths import Input
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import DataError, in_one_line, save_picture, working
+from skbench.report.terminal import DataError, command_with, in_one_line, save_picture, working
 
 
 @click.command()
 @click.argument("file", type=Input())
-@click.option("--text", help="Column of the items' text: the same text twice is a duplicate.")
+@click.option("--text", help="Column of item texts; equal texts are duplicates.")
 @number_option(
     "--reliability",
-    "Reliability for which the number of items is given.",
+    "Target reliability; prints the number of items that it needs.",
     Share(0, 1),
     default=0.9,
 )
@@ -30,19 +30,23 @@ from skbench.report.terminal import DataError, in_one_line, save_picture, workin
 @plot_option
 @format_options
 def items(file, text, reliability, confidence_level, plot, form, **roles):
-    """Audit the items of a benchmark by the answers of several models.
+    """Find bad items of a benchmark from the answers of several models in FILE.
 
-    FILE is a file or a folder of results, as for `skbench leaderboard`. Items are flagged that look
-    keyed wrongly (most likely their scores are turned around), that are duplicates, or that have no
-    spread and cannot change the ranking. The table lists the flagged ones; --json and --csv have
-    all. Reliability is Cronbach's alpha (KR-20 for right and wrong answers).
+    The table lists items with a probably wrong answer key, duplicates, and items on which all
+    models have the same score. --json and --csv list all items. Reliability is Cronbach's
+    alpha (KR-20 for scores 0 and 1).
+
+    Example: skbench items results.csv --text question
     """
     with in_one_line():
         from skbench.bank import item_audit
 
         rows = reading.read_rows(file, None, roles)
         if rows.groups is not None or "euroeval" in rows.formats:
-            raise DataError("the file holds results of groups or bootstrap samples, and no items.")
+            raise DataError(
+                f"{file!r} holds results of groups or bootstrap samples. The audit needs scores of "
+                "single items."
+            )
         answers = rows.items
         reading.need_columns(answers, "model", "item")
         topics = reading.columns_for(rows)["topic"]
@@ -67,17 +71,18 @@ def items(file, text, reliability, confidence_level, plot, form, **roles):
             "n_flagged": len(found.flagged),
             "items": _rows(found.items),
         }
-        show(form, _table(found, reliability, needed), document, document["items"])
+        table = _table(found, reliability)._replace(next_commands=[f"{command_with()} --csv"])
+        show(form, table, document, document["items"])
 
 
 def _rows(frame):
-    """One row per item, its labels first."""
+    """Return one row per item, with its labels first."""
     rows = tables.item_rows(frame)
     return rows[[*rows.columns.difference(frame.columns, sort=False), *frame]]
 
 
-def _table(found, reliability, needed):
-    """The flagged items, and what was found in words."""
+def _table(found, reliability):
+    """Return the table of flagged items, below the summary."""
     frame = _rows(found.flagged)
     labels = [name for name in ("topic", "item") if name in frame]
     columns = [Column(name, frame[name]) for name in labels]

@@ -1,4 +1,4 @@
-"""Scores of single items on the page: a table in JSON, as much of it as there is room for."""
+"""Scores of single items on the page, as JSON of limited size."""
 
 import json
 import math
@@ -9,11 +9,11 @@ import pandas as pd
 from skbench._numbers import visible
 from skbench.report import tables
 
-_EXACT = 2**53  # beyond which whole numbers are not
+_EXACT = 2**53  # floats represent whole numbers up to here exactly
 
 
 def score_table(findings):
-    """Scores by topic and item (rows) and model (columns, best first); None without item ids."""
+    """Return scores by topic and item (rows) and model (columns, best first), or None."""
     answers = findings.items
     if answers is None:
         return None
@@ -29,12 +29,12 @@ def score_table(findings):
 
 
 def as_json(value):
-    """The value in JSON for a script element, which no text in it can end."""
+    """Return JSON that cannot end the script element around it."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def plain(values):
-    """Numbers as JSON has them: whole ones without a point, null for what is not finite."""
+    """Return numbers for JSON: integers without a decimal point, None if not finite."""
     return [None if x is None or not math.isfinite(x) else _whole(float(x)) for x in values]
 
 
@@ -43,10 +43,10 @@ def _whole(x):
 
 
 def embedded(scores, room, file):
-    """The table in JSON of at most `room` bytes, and how many items it has.
+    """Return the table as JSON of at most `room` bytes, and the number of items in it.
 
-    Items that every model got right come last, as nobody looks for them: they go first where
-    there is no room for all. `file` names the file that has all.
+    Items that all models answered correctly come last, because they are the least interesting.
+    They are therefore the first to be skipped. `file` names the file with all items.
     """
     values = scores.to_numpy(dtype=float)
     codes, topics = pd.factorize(scores.index.get_level_values("topic"))

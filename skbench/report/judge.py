@@ -1,4 +1,4 @@
-"""`skbench judge`: what an autorater says, and what is true by a few human labels."""
+"""`skbench judge`: LLM judges evaluated and corrected with human labels."""
 
 import click
 
@@ -6,44 +6,39 @@ from skbench.report.formats import format_options, show_estimates
 from skbench.report.loaded_later import card_of, judging, labeled_rows
 from skbench.report.options import Names, bounds_option, level_option, seed_option
 from skbench.report.paths import Input
-from skbench.report.terminal import in_one_line, working
+from skbench.report.terminal import command_with, in_one_line, working
 
 
 @click.command()
 @click.argument("file", type=Input())
-@click.option("--judge", required=True, help="Column of the autorater; several for --card.")
-@click.option("--human", help="Column of human labels, blank where there is none.")
-@click.option("--by", type=Names(), help="Column(s) of groups: correct each by itself.")
-@click.option("--labels", type=Input(), help="A second file that has the human labels.")
-@click.option("--id", "ids", type=Names(), help="Column(s) by which to join it.")
-@click.option("--cluster", help="Column of clusters: answers in one are not independent.")
-@click.option("--event", help="The verdict and label that counts, where there are others than yes.")
-@click.option("--card", is_flag=True, help="How far judges agree with people; how many they are.")
-@click.option("--first", help="For --card: column that says who of two was shown first.")
-@click.option("--previous", help="Column of the verdicts of an earlier version of the judge.")
+@click.option("--judge", required=True, help="Column of the LLM judge's verdicts or scores.")
+@click.option("--human", help="Column of human labels, empty for rows without a label.")
+@click.option("--by", type=Names(), help="Column(s) of groups; corrects each group.")
+@click.option("--labels", type=Input(), help="A second file with the human labels.")
+@click.option("--id", "ids", type=Names(), help="Column(s) that join FILE and --labels.")
+@click.option("--cluster", help="Column of clusters, such as prompts with several answers.")
+@click.option("--event", help="The verdict that counts as 1; all others count as 0.")
+@click.option("--card", is_flag=True, help="Show how well judges agree with human labels.")
+@click.option("--first", help="With --card: column of the answer that was shown first.")
+@click.option("--previous", help="Column with verdicts of an earlier version of the judge.")
 @click.option(
     "--repeats",
     type=Names(),
-    help="Column(s) of repeated verdicts on the same answers, or the one that numbers them.",
+    help="Columns of repeated verdicts, or the column that numbers repeated rows.",
 )
 @bounds_option
 @level_option
 @seed_option
 @format_options
 def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
-    """Correct the verdicts of an autorater in FILE by human labels of some rows.
+    """Correct the mean score of an LLM judge with human labels of some answers.
 
-    FILE is CSV, TSV, JSON Lines or Parquet, one row per answer: a column of verdicts
-    (numbers, or words such as y, n and u) and, in the same file or another, human
-    labels of a random part of them. With --by every group is corrected by itself; ten
-    groups or more are drawn to what the autorater predicts for them, as far as they
-    agree.
+    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per answer. Human labels must
+    be of a random part of the answers. --card reports the agreement of judges (--judge a,b)
+    with human labels. --previous compares two versions of a judge, and --repeats estimates
+    the noise of its verdicts.
 
-    With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
-    (--judge a,b), how many independent ones they are worth, and their best vote.
-
-    With --previous: which verdicts a new version of the judge changes, and whether for
-    the better. With --repeats: how noisy its verdicts are. Neither needs --human.
+    Example: skbench judge judged.csv --judge gpt4_verdict --human label
     """
     again = {"--previous": columns["previous"], "--repeats": columns["repeats"]}
     again = [name for name, given in again.items() if given is not None]
@@ -51,18 +46,18 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
         raise click.UsageError("Missing option '--human'.")
     for name, given in (("--bounds", bounds), ("--by", columns["by"])):
         if given and (card or again):
-            raise click.UsageError(f"{name} has no meaning with {['--card', *again][-1]}.")
+            raise click.UsageError(f"{name} cannot be used with {['--card', *again][-1]}.")
     if not (card or again) and first is not None:
-        raise click.UsageError("--first goes with --card.")
+        raise click.UsageError("--first requires --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
-        raise click.UsageError("--labels and --id go together.")
+        raise click.UsageError("--labels and --id must be used together.")
     if columns["labels"] is not None and columns["human"] is None:
-        raise click.UsageError("--labels needs --human, their column.")
+        raise click.UsageError("--labels requires --human, the column of labels in that file.")
     with in_one_line():
         if card or again:
             names = Names().convert(columns["judge"], None, None)
             if again and len(names) > 1:
-                raise click.UsageError(f"{again[0]} goes with one --judge, got {', '.join(names)}.")
+                raise click.UsageError(f"{again[0]} requires one --judge, got {', '.join(names)}.")
             columns["first"] = first
             return card_of.show_card(file, names, columns, confidence_level, seed, form)
         columns.pop("previous"), columns.pop("repeats")
@@ -71,5 +66,7 @@ def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
         bounds = judging.known_bounds(data, bounds)
         with working("estimating"):
             rows, estimate, table = judging.estimated(data, columns, bounds, confidence_level, seed)
+        if columns["by"] is None and click.get_current_context().params["bounds"] is None:
+            table = table._replace(next_commands=[command_with(card=True)])
         known = {"judge": columns["judge"], "human": columns["human"], "bounds": bounds}
         show_estimates(form, table, estimate, "groups", rows, **known)

@@ -1,4 +1,4 @@
-"""Modules of this room that load numpy and pandas, when first used: `--help` needs none."""
+"""Modules loaded on first use, so that `--help` does not import numpy and pandas."""
 
 from skbench._lazy import later
 

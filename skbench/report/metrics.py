@@ -1,4 +1,4 @@
-"""`skbench metrics`: a metric of labels and predictions in every group, the worst, the gap."""
+"""`skbench metrics`: classification metrics by group, the worst group and the gap."""
 
 import click
 
@@ -17,10 +17,17 @@ _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 @click.option("--truth", help="Column of true labels.")
 @click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
 @click.option(
-    "--by", type=Names(), multiple=True, help="Column(s) of groups, crossed. Repeat to separate."
+    "--by",
+    type=Names(),
+    multiple=True,
+    help="Column(s) of groups: a,b crosses two columns. Repeat to compare by each column.",
 )
 @click.option(
-    "--metric", type=_METRICS, multiple=True, default=["accuracy"], help="One or more.  [accuracy]"
+    "--metric",
+    type=_METRICS,
+    multiple=True,
+    default=["accuracy"],
+    help="Metric; repeat for several.  [accuracy]",
 )
 @click.option("--positive", metavar="LABEL", help="The positive label.  [1, yes, true]")
 @level_option
@@ -28,15 +35,16 @@ _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 @plot_option
 @format_options
 def metrics(file, truth, prediction, by, metric, positive, confidence_level, seed, plot, form):
-    """Compare a metric between groups: the worst group, and the gap to the best.
+    """Compare a classification metric between groups, and estimate the worst group and the gap.
 
-    FILE is CSV, TSV, JSON Lines or Parquet with one row per prediction: a column of true labels
-    (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; for auc y_prob,
-    y_score, ...), and columns of groups. --by sex,age compares women above 45 and others;
-    --by sex --by age compares the sexes, and the ages. Estimates borrow from the other groups.
+    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per prediction. It has columns
+    of true labels (such as y_true), of predictions (such as y_pred) and of groups. Estimates
+    of small groups borrow strength from the other groups.
+
+    Example: skbench metrics predictions.csv --by sex,age --metric tpr
     """
     if plot is not None and (len(set(metric)) > 1 or len(by) > 1):
-        raise click.UsageError("--plot takes one --metric and one --by.")
+        raise click.UsageError("--plot requires one --metric and one --by.")
     with in_one_line():
         with working("estimating"):
             columns, settings = (truth, prediction, by), (positive, confidence_level, seed)

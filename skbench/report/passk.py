@@ -1,4 +1,4 @@
-"""`skbench passk`: does one of k answers solve it, do all of them, and what is flaky?"""
+"""`skbench passk`: pass@k, pass^k and flaky items from repeated answers."""
 
 import click
 
@@ -15,14 +15,14 @@ _FLAKY_SHOWN = 10
 
 @click.command()
 @click.argument("file", type=Input())
-@number_option("-k", "Answers taken.", default=3)
-@click.option("--all", "all_of_them", is_flag=True, help="All k must be right: pass^k.")
+@number_option("-k", "Number of answers per item.", default=3)
+@click.option("--all", "all_of_them", is_flag=True, help="Require all k correct: pass^k.")
 @click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")
 @click.option("--compare", type=Names(), metavar="A,B", help="Paired difference of two models.")
-@click.option("--drop-short", is_flag=True, help="Leave out items with fewer than k answers.")
-@click.option("--flaky", is_flag=True, help="Name the items that are solved now and then.")
-@click.option("--correct", help="Column of right answers, where rows are counts.  [n_correct]")
-@click.option("--runs", help="Column of all answers, where rows are counts.  [n_runs]")
+@click.option("--drop-short", is_flag=True, help="Skip items with fewer than k answers.")
+@click.option("--flaky", is_flag=True, help="List items that are solved in some runs only.")
+@click.option("--correct", help="Column with counts of correct answers.  [n_correct]")
+@click.option("--runs", help="Column with counts of all answers.  [n_runs]")
 @reading_options
 @level_option
 @format_options
@@ -30,13 +30,16 @@ def passk(
     file, k, all_of_them, by, compare, drop_short, flaky, correct, runs, confidence_level, form,
     **roles,
 ):  # fmt: skip
-    """Chance that one of k answers is right, or that all of them are.
+    """Estimate pass@k, the probability that at least one of k answers is correct.
 
-    FILE has one row per answer, items answered several times; or one row per model and
-    item with the columns n_correct and n_runs. Intervals are over items, not over runs.
+    With --all, estimate pass^k, the probability that all k answers are correct. FILE has one
+    row per answer, or the columns n_correct and n_runs with one row per model and item.
+    Intervals are for a random sample of items.
+
+    Example: skbench passk runs.csv -k 5
     """
     if compare is not None and len(compare) != 2:
-        raise click.UsageError("--compare takes two models: A,B.")
+        raise click.UsageError("--compare requires two models: A,B.")
     with in_one_line():
         from skbench import pass_at_k
 
@@ -64,11 +67,23 @@ def passk(
             "pairs": [] if pair is None else tables.pair_rows(pair),
             "items": tables.item_rows(reliability) if flaky else [],
         }
-        show(form, Table(columns, notes=notes), document, frame)
+        table = Table(
+            columns,
+            notes=notes,
+            conclusion=[_meaning(columns[1].heading, k)],
+            next_commands=[] if flaky else [command_with(flaky=True)],
+        )
+        show(form, table, document, frame)
+
+
+def _meaning(name, k):
+    """Define the estimated quantity."""
+    what = f"all {k} answers" if "^" in name else f"at least one of {k} answers"
+    return f"{name}: probability that {what} to an item {'are' if '^' in name else 'is'} correct."
 
 
 def _with_enough(rows, topics, k, drop_short):
-    """Rows of the items that have k answers of a model; others are refused, or left out."""
+    """Return the rows of items with at least k answers; raise an error for others, or skip them."""
     keys = ["model", *topics, "item"]
     answers = rows.groupby(keys, sort=False)["item"].transform("size")
     if "n_runs" in rows:
@@ -80,18 +95,18 @@ def _with_enough(rows, topics, k, drop_short):
     what = f"{cells} of {len(rows.drop_duplicates(keys))} items of a model"
     if not drop_short:
         raise DataError(
-            f"{what} have fewer than {k} answers, first item {first['item']!r} of "
-            f"{first['model']!r}. Take k <= {answers.min()}, or leave these items out:",
+            f"{what} have fewer than {k} answers (first item {first['item']!r} of "
+            f"{first['model']!r}). Pass -k {answers.min()} or less, or skip these items:",
             [f"{command_with()} --drop-short"],
         )
     if short.all():
-        raise DataError(f"no item has {k} answers of a model: take fewer (-k).")
-    note(f"{what} have fewer than {k} answers: left out", LOST)
+        raise DataError(f"No item has {k} answers of a model. Pass a smaller -k.")
+    note(f"skipped {what} with fewer than {k} answers", LOST)
     return rows[~short].reset_index(drop=True)
 
 
 def _read(file, by, roles, counts):
-    """Item rows, of answers or with counts, and the arguments for columns."""
+    """Return rows of answers or counts, and the column arguments of `pass_at_k`."""
     from skbench.items.roles import find_roles
     from skbench.report.understanding import in_lines, understood
 
@@ -99,14 +114,16 @@ def _read(file, by, roles, counts):
     columns = _columns(file)
     counted = counts != (None, None) or set(names) <= set(columns)
     if counted and roles["score"] is not None:
-        raise DataError("--score is for single answers; counts have --correct and --runs.")
+        raise DataError(
+            "--score cannot be used with counts. Name their columns with --correct and --runs."
+        )
     reading.check_topics(by, roles["model"])
     if not counted and columns and roles["cluster"] is None:
-        # Rows of one item are its runs, with or without a column that numbers them.
+        # Several rows of one item are its runs, even without a column that numbers them.
         named = {role: roles[role] for role in ("model", "item", "score")} | {"topic": by}
         cluster = next(iter(find_roles(columns, named)[0].get("item", [])), None)
         roles = roles | {"cluster": cluster}
-    # Runs are not averaged here, whatever clusters there are.
+    # Runs must not be averaged, whatever the clusters are.
     rows, *runs = (
         reading.read(file, by, roles | {"score": score}, whole_sets=True)
         for score in (names if counted else [roles["score"]])
@@ -119,13 +136,13 @@ def _read(file, by, roles, counts):
         items = items.rename(columns={"score": "n_correct"})
         items = items.assign(n_runs=runs[0].items["score"].to_numpy())
     columns = reading.columns_for(rows, by)
-    if columns["cluster"] == "item":  # runs of an item are no cluster of items
+    if columns["cluster"] == "item":  # runs of an item are not a cluster of items
         columns["cluster"] = None
     return items, columns
 
 
 def _columns(file):
-    """Columns of a table; none for logs, or a folder of them."""
+    """Return the columns of a table, or an empty list for logs."""
     from skbench.readers.loading import load_table
 
     try:
@@ -135,18 +152,19 @@ def _columns(file):
 
 
 def _sentences(reliability, flaky):
-    some = reliability[reliability["verdict"] == "flaky"]
+    flaky_items = reliability[reliability["verdict"] == "flaky"]
     counts = reliability["verdict"].value_counts()
-    words = [
-        f"{counts.get('always', 0):,} of {len(reliability):,} cells of a model and an item are "
-        f"always solved, {counts.get('never', 0):,} never, {len(some):,} now and then (flaky)."
+    sentences = [
+        f"Of {len(reliability):,} pairs of a model and an item, {counts.get('always', 0):,} are "
+        f"solved in all runs, {counts.get('never', 0):,} in none, and {len(flaky_items):,} in "
+        "some (flaky)."
     ]
     if flaky:
-        words += [
-            f"{' / '.join(map(str, row.Index))}: {row.n_correct} of {row.n_runs} "
-            f"({row.rate:.2f}, {row.low:.2f} to {row.high:.2f})"
-            for row in some.head(_FLAKY_SHOWN).itertuples()
+        sentences += [
+            f"{' / '.join(map(str, row.Index))}: {row.n_correct} of {row.n_runs} runs "
+            f"({row.rate:.2f}, interval {row.low:.2f} to {row.high:.2f})"
+            for row in flaky_items.head(_FLAKY_SHOWN).itertuples()
         ]
-        if len(some) > _FLAKY_SHOWN:
-            words.append(f"{len(some) - _FLAKY_SHOWN} more: --json has them all.")
-    return words
+        if len(flaky_items) > _FLAKY_SHOWN:
+            sentences.append(f"{len(flaky_items) - _FLAKY_SHOWN} more flaky items: --json")
+    return sentences

@@ -1,4 +1,4 @@
-"""`skbench sequential`: are the items so far enough, or may the run stop?"""
+"""`skbench sequential`: decisions to stop or continue a run."""
 
 import sys
 
@@ -17,38 +17,38 @@ from skbench.report.paths import Input, file_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
-GO_ON = 4  # exit code; 0 says stop
-_CLUSTERS = " Items are clusters here, counted by their means: write each to the file whole."
+CONTINUE = 4  # exit code; 0 means stop
+_CLUSTERS = " Cluster means count as items, so FILE must contain complete clusters."
 
 
 @click.command()
 @click.argument("file", type=Input())
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option("--target", type=Share(), help="One model: is its mean above or below?")
-@click.option("--width", type=Share(0), help="One model: until its interval is no wider.")
-@click.option("--margin", type=Share(0), help="Two models: equivalent if they differ by less.")
-@click.option("--max-items", type=click.IntRange(1), help="Items there are, or are paid for.")
-@file_option("--state", "File of earlier looks (JSON).")
+@click.option("--target", type=Share(), help="One model: test its mean against this score.")
+@click.option("--width", type=Share(0), help="One model: stop at this width of the interval.")
+@click.option("--margin", type=Share(0), help="Two models: smaller differences are equivalent.")
+@click.option("--max-items", type=click.IntRange(1), help="Largest number of items available.")
+@file_option("--state", "JSON file that keeps the state between calls.")
 @reading_options
 @bounds_option
 @level_option
 @format_options
 def sequential(file, a, b, state, bounds, form, **options):
-    """May the run stop? Verdicts on A and B that hold however often one looks.
+    """Decide during a run whether it can stop, with intervals valid at any number of looks.
 
-    FILE holds all items so far, which were run in random order. Look again whenever it has
-    grown: A against B, or the mean of one model against --target or until --width. With
-    --state the items of earlier looks and their narrowest ends are kept. Items are known by
-    topic and id: FILE may be in any order, but no item may be gone or have another score.
-    Clusters count in place of their items, by their means: write them to FILE whole.
+    FILE holds all items so far, run in random order. The test compares models A and B, or the
+    mean of one model with --target. Repeat the command as FILE grows, and use --state to keep
+    earlier items; their scores must not change.
 
-    Exit codes: 0 stop (decided, or futile), 4 go on, 1 error, 2 mistyped.
+    Exit codes: 0 stop (decided or futile), 4 continue, 1 error, 2 usage error.
+
+    Example: skbench sequential results.csv modelA modelB --state race.json
     """
     names = ("target", "width", "margin", "max_items", "confidence_level")
     settings = {name: options.pop(name) for name in names}
     if b is None and (settings["target"] is None) == (settings["width"] is None):
-        raise click.UsageError("Name two models, or one and --target or --width.")
+        raise click.UsageError("Name two models, or pass --target or --width for one model.")
     for name in ("target", "width") if b is not None else ("margin",):
         if settings.pop(name) is not None:
             raise click.UsageError(f"--{name} is for {'one model' if b else 'two models'}.")
@@ -64,29 +64,35 @@ def sequential(file, a, b, state, bounds, form, **options):
         try:
             result = running.catch_up(*scores.to_numpy().T, items=scores.index)
         except ValueError as error:
-            before = "" if state is None else f" does not go on from {state!r}"
+            before = "" if state is None else f" does not continue {state!r}"
             raise DataError(f"{file!r}{before}: {error}{clusters}") from error
         if state is not None:
             running.save(state)
         (found,) = result.to_frame().to_dict("records")
         ends = {name: found[name] for name in ("value", "low", "high")}
-        columns = [
-            Column("", [" - ".join(names)]),
-            Column("verdict", [result.verdict], align="right"),
-            Column("items", [result.n_items], ",d"),
-            *(Column(name, [value], ".4f") for name, value in ends.items()),
-        ]
         document = {name: found[name] for name in ("verdict", "n_items", "chance", "futile")}
         both = len(names) == 2
         keys = ("model_a", "model_b") if both else ("model",)
         rows = [dict(zip(keys, names, strict=True)) | ends | {"n_items": result.n_items}]
         document |= {"stop": result.stop, "pairs" if both else "models": rows}
-        show(form, Table(columns, notes=[f"{result}.{clusters}"]), document, result.to_frame())
-    sys.exit(0 if result.stop else GO_ON)
+        more = "" if result.stop else f" Add more items to {file} and repeat the command."
+        conclusion = [f"{result}.{clusters}{more}"]
+        table = Table(_columns(names, result, ends), conclusion=conclusion)
+        show(form, table, document, result.to_frame())
+    sys.exit(0 if result.stop else CONTINUE)
+
+
+def _columns(names, result, ends):
+    return [
+        Column("", [" - ".join(names)]),
+        Column("verdict", [result.verdict], align="right"),
+        Column("items", [result.n_items], ",d"),
+        *(Column(name, [value], ".4f") for name, value in ends.items()),
+    ]
 
 
 def _running(state, given):
-    """What decides: as it was saved, or new."""
+    """Load the saved test, or start a new one."""
     from skbench import SequentialComparison, SequentialMean
 
     kind = SequentialComparison if "names" in given else SequentialMean
@@ -98,14 +104,14 @@ def _running(state, given):
     for name in given:
         if getattr(found, name) != getattr(fresh, name):
             raise DataError(
-                f"{state!r} was made with {name}={getattr(found, name)!r}, and now it is "
-                f"{getattr(fresh, name)!r}: pass the same, or another --state."
+                f"{state!r} was created with {name}={getattr(found, name)!r}, but now it is "
+                f"{getattr(fresh, name)!r}. Pass the same value, or another --state."
             )
     return found
 
 
 def _scores(file, wanted, bounds, roles):
-    """Scores of all that both models answered, items or clusters, and whether models have names."""
+    """Return scores of items or clusters, whether models have names, and the score range."""
     import pandas as pd
 
     from skbench.items.roles import check_model
@@ -121,13 +127,13 @@ def _scores(file, wanted, bounds, roles):
         check_model(name, models)
     if len(chosen) > max(1, len(wanted)) or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
-        raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
+        raise DataError(f"Name one or two of the models in {file!r}: {shown}.")
     known = reading.score_range(rows, bounds)
     if known is None:
-        raise DataError("the range of the scores is not known: pass --bounds LOW HIGH.")
+        raise DataError("The range of the scores is unknown. Pass --bounds LOW HIGH.")
     columns = reading.columns_for(rows) | {"cluster": reading.cluster_name(rows) or "item"}
     table = reading.models_table(items[items["model"].isin(chosen)], columns, known)
     if not (table.n_answers > 0).all(axis=1).any():
-        raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
+        raise DataError(f"No item in {file!r} has scores of {' and '.join(map(repr, chosen))}.")
     units = table.of_cluster_means()
     return pd.DataFrame(units.scores, units.items, units.models)[chosen], named, known

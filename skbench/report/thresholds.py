@@ -1,4 +1,4 @@
-"""Thresholds a user may set: crossed only where the interval leaves no doubt."""
+"""Thresholds of `skbench report`, tested with intervals."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from skbench.report.options import in_unit
 
 
 class Verdict(NamedTuple):
-    """The option as typed, whether it was crossed beyond doubt, and the same in words."""
+    """The option as typed, whether it is significantly violated, and a sentence about it."""
 
     threshold: str
     crossed: bool
@@ -15,7 +15,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(findings, known_range, fail_under, fail_if_worse_than):
-    """What became of the thresholds that were set."""
+    """Return the verdict on each threshold that was set."""
     found = []
     if fail_under is not None:
         limit = in_unit(fail_under, known_range, "--fail-under", is_score=True)
@@ -30,18 +30,18 @@ def _under(findings, limit):
     threshold = f"--fail-under {limit:g}"
     below = models["high"] < limit
     unknown = ~((models["low"] >= limit) | below)
-    told = "all models are clearly at it or above"
+    outcome = "PASS, the intervals of all models are at or above it"
     if below.any():
-        told = f"crossed by {_named(models[below])}"
+        outcome = f"FAIL, crossed by {_named(models[below])}"
     elif unknown.any():
-        told = f"undecided for {_named(models[unknown])}"
-    return Verdict(threshold, bool(below.any()), f"{threshold}: {told}.")
+        outcome = f"UNDECIDED for {_named(models[unknown])}"
+    return Verdict(threshold, bool(below.any()), f"{threshold}: {outcome}.")
 
 
 def _named(rows):
     ends = rows[["low", "high"]]
-    told = ends.map(number, form=score_form(ends)).agg(" to ".join, axis=1)
-    return ", ".join(f"{name} ({text})" for name, text in told.items())
+    intervals = ends.map(number, form=score_form(ends)).agg(" to ".join, axis=1)
+    return ", ".join(f"{name} ({text})" for name, text in intervals.items())
 
 
 def _worse(findings, name):
@@ -56,5 +56,5 @@ def _worse(findings, name):
     lost = first & (pairs["verdict"] == "better") | second & (pairs["verdict"] == "worse")
     if lost.any():
         worse = ", ".join(pairs["model_b"].where(first, pairs["model_a"])[lost])
-        return Verdict(threshold, True, f"{threshold}: crossed, {worse} clearly worse.")
-    return Verdict(threshold, False, f"{threshold}: no model is clearly worse.")
+        return Verdict(threshold, True, f"{threshold}: FAIL, significantly worse: {worse}.")
+    return Verdict(threshold, False, f"{threshold}: PASS, no model is significantly worse.")

@@ -1,4 +1,4 @@
-"""`skbench trend`: do scores rise or fall over the versions of a model?"""
+"""`skbench trend`: changes of scores over the versions of a model."""
 
 import click
 
@@ -25,10 +25,10 @@ _MOST_JUDGES = 3  # in an error
 @click.option(
     "--order",
     metavar="COLUMN|A,B,...",
-    help="Column of numbers or dates; or the versions in order.  [version, dates in names]",
+    help="Column of numbers or dates, or versions in order.  [version, dates in names]",
 )
-@click.option("--by", type=Names(), help="Topic column(s): the trend of each, too.")
-@click.option("--same-scale", is_flag=True, help="Scores of different judges mean the same.")
+@click.option("--by", type=Names(), help="Topic column(s); also tests the trend of each topic.")
+@click.option("--same-scale", is_flag=True, help="Accept scores of different judges.")
 @reading_options
 @bounds_option
 @level_option
@@ -36,16 +36,13 @@ _MOST_JUDGES = 3  # in an error
 @plot_option
 @format_options
 def trend(file, order, by, same_scale, bounds, confidence_level, missing, plot, form, **roles):
-    """Test the trend of scores over the versions of a model in FILE.
+    """Test whether scores rise or fall over the versions of a model in FILE.
 
-    FILE and its columns are as for `skbench leaderboard`: a folder of logs or a table, one
-    row per version and item. Versions are models; their order is a column such as a date, a
-    list, or the dates in names that are otherwise the same.
+    FILE is a folder of logs, or a table with one row per version and item. One slope over all
+    versions, paired by item, detects slow changes that no pair of versions shows. With --by,
+    topics are tested with control of the false discovery rate.
 
-    One slope over all versions, item by item on the items they share, finds slow changes that
-    no pair of versions shows. With --by topics are tested too, at a false discovery rate.
-    Scores that logs declare to be of another judge, or another prompt of it, are refused
-    unless --same-scale says that they mean the same.
+    Example: skbench trend results.csv --order date
     """
     with in_one_line():
         roles["version"] = "version" if order is None or "," in order else order
@@ -84,7 +81,7 @@ def trend(file, order, by, same_scale, bounds, confidence_level, missing, plot, 
 
 
 def _found(rows, order, **settings):
-    """The trend; where versions are the models, a list of them needs their column."""
+    """Estimate the trend; name the model column in errors if it holds the versions."""
     from skbench import trend as find_trend
 
     try:
@@ -97,7 +94,7 @@ def _found(rows, order, **settings):
 
 
 def _order(rows, asked):
-    """The column, or the list of models, that --order names; the usual column without it."""
+    """Return the column or the list of models of --order, or the default column."""
     from skbench.items.roles import check_exist, columns_of
 
     items = rows.items
@@ -110,7 +107,7 @@ def _order(rows, asked):
 
 
 def _check_scale(rows, order, new_names):
-    """Refuse versions whose judges differ, as far as logs or columns declare them."""
+    """Raise an error if logs or columns declare different judges for the versions."""
     old = {new: old for old, _, new in (text.partition("=") for text in new_names)}
     models = [str(name) for name in rows.items["model"].unique()]
     models = [name for name in models if isinstance(order, str) or name in map(str, order)]
@@ -121,15 +118,14 @@ def _check_scale(rows, order, new_names):
             if other != one:
                 own, its = (", ".join(sorted(x)[:_MOST_JUDGES]) for x in (other - one, one - other))
                 raise DataError(
-                    f"{where} declares another judge, or prompt of it, for {name!r} ({own:.120}) "
-                    f"than for {first!r} ({its:.120}): scores may mean different things. Leave "
-                    "versions out, or say that they are on one scale:",
+                    f"{where} declares another judge or judge prompt for {name!r} ({own:.120}) "
+                    f"than for {first!r} ({its:.120}). If their scores are comparable, run:",
                     [f"{command_with()} --same-scale"],
                 )
 
 
 def _declared(rows):
-    """Where judges are declared, and the set of them for each model: logs, and columns of text."""
+    """Yield each source that declares judges, with the set of judges by model."""
     from pandas.api.types import is_numeric_dtype
 
     from skbench.items.roles import judge_columns
@@ -143,7 +139,7 @@ def _declared(rows):
 
 
 def _version_rows(found):
-    """One row per version, in order."""
+    """Return one row per version, in order."""
     e = found.scores
     order = found.order.dt.strftime("%Y-%m-%d") if found.unit == "year" else found.order
     frame = e.to_frame()[["value", "low", "high", "standard_error"]].rename_axis("model")
@@ -152,7 +148,7 @@ def _version_rows(found):
 
 
 def _topic_rows(found):
-    """One row per topic."""
+    """Return one row per topic."""
     return tables.labeled_rows(found.topics.rename(columns={"slope": "value"}))
 
 
@@ -185,12 +181,18 @@ def _as_text(value):
 
 
 def _table(found, columns):
-    """The table for people: the trend first."""
+    """Return the table to print, with the trend first."""
     level = f"{100 * found.estimate.confidence_level:g}%"
-    promise = tables.method_and_promise(found.estimate)
-    head = [*found.sentences(), promise]
+    promise, notes = tables.method_and_promise(found.estimate), list(found.remarks)
     if found.topics is None:
-        head.append(f"scores: {found.scores.method}, {level} intervals")
-    else:  # intervals of the table
-        promise = f"slope of each topic: {100 * found.topic_level:.4g}% intervals"
-    return Table(columns, head, promise, found.remarks)
+        notes.insert(0, f"Scores of versions: {found.scores.method}, {level} intervals.")
+    else:  # the table holds topics
+        notes.insert(0, f"{promise}.")
+        promise = f"Slopes of topics: {100 * found.topic_level:.4g}% intervals"
+    return Table(
+        columns,
+        promise=promise,
+        notes=notes,
+        conclusion=found.sentences(),
+        next_commands=[command_with("leaderboard")],
+    )

@@ -186,7 +186,7 @@ def test_refuses_features_that_are_no_numbers(groups, missing):
 def test_models_and_topics_need_names(estimator, column, groups):
     X = groups["X"].copy()
     X.loc["group 7", column] = None
-    message = f"Column '{column}' of X has no name in 1 of 60 rows, the first is row 'group 7'"
+    message = f"'{column}' .*1 of 60 rows .*'group 7'"
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**groups | {"X": X, "groups": None})
     with pytest.raises(ValueError, match=message):

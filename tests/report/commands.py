@@ -1,4 +1,4 @@
-"""How tests run commands; commands on small files, for what all of them print alike."""
+"""Helpers that run commands, and commands on small files for tests of all commands."""
 
 import itertools
 import json
@@ -11,19 +11,19 @@ from skbench.datasets import make_items, make_judged_items
 
 
 def run(command, *arguments):
-    """What came of a command."""
+    """Run a command and return its result."""
     return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
 def parsed(command, *arguments):
-    """What a command prints as JSON."""
+    """Run a command with --json and return the document."""
     result = run(command, *arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
 
 def crossed(score, **levels):
-    """A table of all combinations of levels, with the score of each."""
+    """Return a table of all combinations of levels with their scores."""
     cells = list(itertools.product(*levels.values()))
     scores = [score(*cell) for cell in cells]
     return pd.DataFrame(cells, columns=list(levels)).assign(score=scores)
@@ -83,7 +83,7 @@ COMMANDS = [
 
 
 def write_files(folder):
-    """Results with a gap and an item never right, judged answers, repeated runs, and others."""
+    """Write results with missing answers, judged answers, repeated runs and other files."""
     items = make_items(n_models=3, n_topics=4, n_items=12, random_state=0).items
     items = items[["model", "topic", "item", "score"]].assign(half=items["item"].factorize()[0] % 2)
     past = make_items(n_models=6, n_topics=4, n_items=12, random_state=1).items

@@ -1,4 +1,4 @@
-"""What every command prints: numbers in one spelling, JSON by the schema that is shipped."""
+"""All commands print numbers in one format, and JSON that follows its schema."""
 
 import json
 import re
@@ -39,25 +39,25 @@ def run(folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("arguments", one_in(2, commands.COMMANDS), ids=" ".join)
-def test_numbers_are_spelt_alike(run, arguments):
+def test_number_format(run, arguments):
     printed = run(*arguments, "-v", "--rows", "all")
     for line in (printed.out + printed.err).splitlines():
         assert not MISSPELT.search(line), line
 
 
 @pytest.mark.parametrize("number", [".5", "-.05", "a -0 b", "-0.00", "95 " + "%"])
-def test_what_is_misspelt_is_found(number):
+def test_number_pattern(number):
     assert MISSPELT.search(number)
 
 
 LISTS = set("models groups pairs topics items judges plans thresholds gaps extremes".split())
 KEYS = ("value", "low", "high", "standard_error")
-# What is named is a value, and no key.
+# Names are values, never keys.
 NAMES = {"model-0", "model-1", "model-2", "ada", "bob", "autorater", "other", "topic-0"}
 
 
 def walk(value):
-    """All objects within a document, with the key that leads there."""
+    """Yield all objects within a document, with their keys."""
     for key, inner in value.items():
         yield key, inner
         for part in inner if isinstance(inner, list) else [inner]:
@@ -74,7 +74,7 @@ def schema_of(command):
 
 
 @pytest.mark.parametrize("arguments", commands.COMMANDS, ids=" ".join)
-def test_json_is_as_its_schema_says(run, arguments):
+def test_json_follows_its_schema(run, arguments):
     jsonschema = pytest.importorskip("jsonschema")
     document = json.loads(run(*arguments, "--json").out, parse_constant=refused)
     validator = jsonschema.Draft202012Validator(schema_of(arguments[0]))

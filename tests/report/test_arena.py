@@ -1,4 +1,4 @@
-"""`skbench arena`: votes in the layouts that people have, and what is refused."""
+"""`skbench arena`: layouts of votes, and errors."""
 
 import json
 import shlex
@@ -111,8 +111,8 @@ def test_no_winner_is_blank_in_every_layout(votes, tmp_path, kind, judge):
 def test_flags_that_tell_no_one_winner_name_their_row(votes, tmp_path, cell):
     table = layouts(votes)["one column for each"].astype(object)
     table.loc[20, ["winner_model_a", "winner_model_b"]] = [cell, 1]
-    told = " ".join(run(table, tmp_path / "v.csv").stderr.split())
-    assert ("Row 21 has several" if cell == 1 else "row 21 is 'yes'") in told
+    output = " ".join(run(table, tmp_path / "v.csv").stderr.split())
+    assert ("Row 21 has several" if cell == 1 else "row 21 is 'yes'") in output
 
 
 def test_winners_and_losers(votes, tmp_path):
@@ -141,7 +141,7 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
     assert run(votes, tmp_path / "v.csv").stdout.startswith("ada (")
 
 
-def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
+def test_judge_with_few_human_votes(votes, tmp_path):
     table = votes.assign(verdict=votes["winner"].where(np.arange(300) % 7 > 0, 0.5))
     table.loc[np.arange(300) % 3 > 0, "winner"] = np.nan
     table.loc[299, "verdict"] = np.nan
@@ -155,25 +155,26 @@ def test_a_judge_helps_where_people_voted_on_some_pairs(votes, tmp_path):
     assert document["effective_votes"] == model.effective_sample_size_ > 120
     assert "1 votes without a verdict in 'verdict'" in notes
     printed = " ".join(run(table, tmp_path / "v.csv", "--judge", "verdict").stdout.split())
-    assert "People's 100 votes and 299 verdicts in 'verdict' are as precise as" in printed
+    assert "100 human votes" in printed and "299 verdicts in 'verdict'" in printed
 
 
-def test_a_judge_without_use_says_so(votes, tmp_path):
+def test_useless_judge(votes, tmp_path):
     result = run(votes.assign(verdict="tie"), tmp_path / "v.csv", "--judge", "verdict")
-    assert "no rating more precise" in " ".join(result.stdout.split())
+    text = " ".join(result.stdout.split())
+    assert "300 human votes" in text and "'verdict'" in text and "as precise as" not in text
 
 
 def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
     result = run(votes[:24], tmp_path / "v.csv")
-    assert " of 3 models " in result.stdout.splitlines()[0]
-    assert "more votes between ada and" in " ".join(result.stdout.split())
+    text = " ".join(result.stdout.split())
+    assert text.startswith("3 of 3 models") and " more votes between ada and" in text
 
 
 @pytest.mark.parametrize("names", [
     ("one", "two", "winner"), ("one", "two", "best"), ("model_a", "model_b", "best")
 ])  # fmt: skip
 def test_refusals_offer_votes_only_with_commands_that_run(votes, tmp_path, names):
-    """Columns of constants, flags and other words are neither winners nor models."""
+    """Columns of constants, flags and other words are not suggested as winners or models."""
     winner = np.where(votes["winner"] >= 0.5, votes["model_a"], votes["model_b"])
     table = votes.assign(winner=winner).set_axis(names, axis=1)
     table = table.assign(turn=1, toxic=np.arange(300) % 2, language="en", note="hm")
@@ -197,7 +198,7 @@ def test_blank_winners_and_models_against_themselves_are_left_out(votes, tmp_pat
     table = pd.concat([votes, pd.DataFrame(extra, columns=votes.columns)])
     document, notes = document_of(table, tmp_path / "v.csv")
     assert document["n_votes"] == 300
-    assert "2 votes without a winner, or with one model twice" in notes
+    assert "2 votes" in notes
 
 
 @pytest.mark.parametrize(("column", "cell"), [("winner", "zoe"), ("model_b", None)])
@@ -226,16 +227,16 @@ def test_models_that_nobody_beat_are_named(votes, tmp_path):
     assert row["value"] is None and (row["rank_low"], row["rank_high"]) == (1, 4)
     assert "top (" in notes and "top (" in document["remarks"][0]
     printed = run(table, tmp_path / "v.csv")
-    assert (
-        "top (unknown)" in " ".join(printed.stdout.split())
-        and "invalid value" not in printed.stderr
-    )
+    conclusion = " ".join(printed.stdout.split("\n\n")[0].split())
+    assert "top (unknown)" in conclusion and "invalid value" not in printed.stderr
 
 
 def test_a_folder_of_votes_is_not_offered_to_a_command_that_reads_one_file(tmp_path):
     vote = '{"model_1": "a", "model_2": "b", "winner": "model_1"}\n'
     (tmp_path / "votes.jsonl").write_text(vote * 3)
-    told = CliRunner().invoke(items, [str(tmp_path)])
-    assert told.exit_code == 1 and "vote" in told.stderr and "skbench arena" not in told.stderr
-    told = CliRunner().invoke(items, [str(tmp_path / "votes.jsonl")])
-    assert "skbench arena" in told.stderr
+    output = CliRunner().invoke(items, [str(tmp_path)])
+    assert (
+        output.exit_code == 1 and "vote" in output.stderr and "skbench arena" not in output.stderr
+    )
+    output = CliRunner().invoke(items, [str(tmp_path / "votes.jsonl")])
+    assert "skbench arena" in output.stderr

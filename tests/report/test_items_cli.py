@@ -1,4 +1,4 @@
-"""`skbench items`: what the function says, in a table, JSON and a picture."""
+"""`skbench items`: results of the function as a table, JSON and a figure."""
 
 import numpy as np
 import pandas as pd

@@ -1,7 +1,8 @@
-"""`skbench judge`: what it prints, what it says, and how it fails."""
+"""`skbench judge`: numbers, output and errors."""
 
 import io
 import json
+import re
 
 import commands
 import numpy as np
@@ -21,7 +22,7 @@ COLUMNS = ["--judge", "autorater", "--human", "human"]
 
 
 def run(file, *arguments):
-    """Run the command in this process."""
+    """Run `skbench judge` in this process."""
     columns = [] if "--judge" in arguments else COLUMNS
     return commands.run(judge, file, *columns, *arguments)
 
@@ -78,18 +79,20 @@ def test_json_holds_what_the_estimators_say(file, items):
     assert row["group"] is None
 
 
-def test_the_report_says_it_in_words(file, items):
+def test_output(file, items):
     result = run(file)
     row = found_in(file).iloc[0]
-    assert "autorater judged 1,200 answers, of which 126 have a human label." in result.stdout
-    for name, value in (("autorater says", row["judge"]), ("corrected", row["value"])):
-        line = next(line for line in result.stdout.splitlines() if line.startswith(name))
-        shown = float(line.removeprefix(name).split()[0])
-        assert shown == pytest.approx(value, abs=5.01e-4)  # three digits, .4425 is shown as .442
+    conclusion, grid, *_ = result.stdout.split("\n\n")
+    assert f"{row['value']:.3f}" in conclusion and "1,200" in conclusion
+    assert "autorater" in conclusion and "126" in conclusion
+    table = [line.split() for line in grid.splitlines()[2:6]]
+    for cells, at, value in ((table[0], -1, row["judge"]), (table[2], -3, row["value"])):
+        # Three digits: 0.4425 is shown as 0.442.
+        assert float(cells[at]) == pytest.approx(value, abs=5.01e-4)
     text = " ".join(result.stdout.split())
     saved = row["effective_sample_size"] - 126
-    assert f"autorater saved {saved:,.0f} labels" in text
-    assert "chain rule (exact). 95% intervals (posterior)" in text
+    assert f" {saved:,.0f} labels" in text and f" {row['effective_sample_size']:,.0f} " in text
+    assert "chain rule (exact)" in text and "95% intervals (posterior)" in text
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,7 @@ def test_clusters_are_used(items, written):
 
 
 def test_clusters_of_one_answer_change_nothing(written):
-    """Enough labels for the chain rule, and a cluster column that says nothing."""
+    """Enough labels for the chain rule, and a cluster column without effect."""
     items = make_judged_items(1, 400, [150], drift=0.2, random_state=0).items
     items["answer"] = range(len(items))
     file = written(items)
@@ -131,7 +134,7 @@ def test_clusters_of_one_answer_change_nothing(written):
     assert json.loads(same.stdout) == json.loads(plain.stdout)
 
 
-def test_words_are_understood(items, written):
+def test_words_are_converted(items, written):
     plain = found_in(written(items))
     verdicts = items["autorater"].map({1: "Yes", 0: "no"})
     labels = items["human"].map({1: "correct", 0: "Incorrect"})
@@ -147,34 +150,32 @@ def test_abstentions_are_a_verdict_of_their_own(written):
     assert row["judge"] == pytest.approx((decided == "y").mean(), rel=1e-12)
     chain = ChainRulePPI().fit(items["autorater"], items["human"])
     assert row["value"] == pytest.approx(chain.estimate_, rel=1e-12)
-    assert (
-        f"{len(items) - len(decided)} of 1200 verdicts are neither yes nor no ('u')"
-        in result.stderr
-    )
+    assert f"{len(items) - len(decided)} of 1200 verdicts" in result.stderr
+    assert "('u')" in result.stderr
 
 
-def test_a_judge_on_another_scale_is_not_off_by_anything(items, written):
+def test_a_judge_on_another_scale_has_no_bias(items, written):
     stars = items.assign(autorater=1 + 3 * items["autorater"] + items.index % 2)
-    assert "is off by" not in run(written(stars)).stdout
+    assert "bias" not in run(written(stars)).stdout
     assert found_in(written(stars))["bias"].isna().all()
 
 
-def test_rows_without_a_verdict_are_left_out_and_counted(items, written):
+def test_rows_without_a_verdict_are_skipped_and_counted(items, written):
     holes = items.assign(autorater=items["autorater"].where(items.index % 3 > 0))
     result = run(written(holes), "--json")
     lost = int(holes.loc[holes["autorater"].isna(), "human"].notna().sum())
-    assert f"400 of 1200 rows have no autorater: left out, {lost} of them with" in result.stderr
+    assert re.search(rf"400 of 1200 rows .*autorater.* {lost} ", result.stderr)
     assert groups_of(result)["n_rows"].item() == 800
 
 
 def test_all_labeled_is_a_check_of_the_judge(items, written):
     labeled = items[items["human"].notna()]
-    text = " ".join(run(written(labeled)).stdout.split())
-    assert "so the labels say it all, and autorater was only checked against them." in text
-    assert "labels alone" not in text
+    text = run(written(labeled)).stdout
+    assert "human labels only" not in text and "corrected by labels" not in text
+    assert "classical (wilson)" in text
 
 
-def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
+def test_bias_is_paired_with_the_labels(written):
     rng = np.random.default_rng(0)
     human = rng.integers(0, 2, 400)
     same = found_in(written(pd.DataFrame({"autorater": human, "human": human})))
@@ -192,8 +193,8 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
 
 
 @pytest.mark.slow
-def test_what_a_good_judge_is_off_by_is_covered(written):
-    """200 sets of 200 answers, 40 labeled, the judge wrong on 3% of either kind."""
+def test_coverage_of_the_bias(written):
+    """200 sets of 200 answers with 40 labels; the judge errs on 3% of each class."""
     rng, hits = np.random.default_rng(1), []
     truth = 0.03 * 0.45 - 0.03 * 0.55
     for _ in range(200):
@@ -206,10 +207,10 @@ def test_what_a_good_judge_is_off_by_is_covered(written):
     assert np.mean(hits) >= 0.93
 
 
-def test_labels_in_percent_beside_verdicts_are_told(written):
+def test_labels_in_percent_raise_a_warning(written):
     human = np.where(np.arange(100) < 40, 100.0 * (np.arange(100) % 2), np.nan)
     result = run(written(pd.DataFrame({"autorater": np.arange(100) % 2, "human": human})))
-    assert "are they in the same unit?" in " ".join(result.stderr.split())
+    assert "'autorater'" in result.stderr and "'human'" in result.stderr and "100" in result.stderr
 
 
 USELESS = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items
@@ -223,11 +224,9 @@ USELESS = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, ran
         (lambda items: USELESS, [], "1,000"),
     ],
 )
-def test_a_judge_that_always_says_the_same_or_is_useless_saves_nothing(
-    items, written, judged, by, n
-):
+def test_constant_and_useless_judges_save_no_labels(items, written, judged, by, n):
     text = " ".join(run(written(judged(items)), *by).stdout.split())
-    assert f"autorater saved no labels: the {n} there are say as much without it." in text
+    assert "autorater saves no labels" in text and f" {n} human labels" in text
 
 
 def test_a_column_may_have_brackets_in_its_name(items, written):
@@ -235,8 +234,7 @@ def test_a_column_may_have_brackets_in_its_name(items, written):
     for by in ([], ["--by", "topic"]):
         result = run(named, "--judge", "j[/b]", "--human", "human", *by)
         assert result.exit_code == 0, result.stderr
-        table = result.stdout.split("\n\n")[1]
-        assert "j[/b]" in table
+        assert "j[/b]" in result.stdout
 
 
 # Groups -----------------------------------------------------------------------------
@@ -269,7 +267,7 @@ def test_few_groups_are_not_shrunk(items, written):
     )
     np.testing.assert_allclose(found["value"], alone.estimate_, rtol=1e-9)
     text = " ".join(run(written(few), "--by", "topic").stdout.split())
-    assert "Fewer than 10 groups with labels: each is corrected by itself alone." in text
+    assert "Fewer than 10 groups" in text and "shrunken" not in text
 
 
 def test_csv_and_table_hold_the_same_numbers(file, monkeypatch):
@@ -279,9 +277,10 @@ def test_csv_and_table_hold_the_same_numbers(file, monkeypatch):
     lines = [line for line in text.splitlines() if line.startswith("group-")]
     assert len(lines) == len(read) == 15
     for line, row in zip(lines, read.itertuples(), strict=True):
-        assert float(line.split()[6]) == pytest.approx(row.value, abs=5e-4)
-        assert int(line.split()[2]) == row.n_labeled
-    assert "Groups without a human label: 1, each estimated from what" in " ".join(text.split())
+        cells = [cell for cell in line.split()[1:] if cell != "unknown"]
+        assert min(abs(float(cell) - row.value) for cell in cells) <= 5.01e-4
+        assert str(row.n_labeled) in cells
+    assert re.search(r"Groups without a human label .*: 1\.", " ".join(text.split()))
 
 
 def test_several_columns_make_a_group(items, written):
@@ -335,15 +334,15 @@ def test_labels_without_a_row_are_counted(two_files, written):
     verdicts, labels = two_files
     labels = pd.concat([labels, pd.DataFrame({"item": ["strange"], "human": [1.0]})])
     result = run(verdicts, "--labels", written(labels, "labels.csv"), "--id", "item", "--json")
-    assert "1 of 127 labels have an id that is not in" in result.stderr
+    assert "1 of 127 labels" in result.stderr and "verdicts.csv" in result.stderr
     assert groups_of(result)["n_labeled"].item() == 126
 
 
 def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
     verdicts, labels = two_files
     cases = [
-        (verdicts, pd.concat([labels, labels[:2]]), "2 of 128 rows of .* repeat an id, first"),
-        (verdicts, labels.assign(item="x" + labels["item"]), "none of the 126 ids in .*'xgroup-"),
+        (verdicts, pd.concat([labels, labels[:2]]), "2 of 128 rows of .*labels.csv"),
+        (verdicts, labels.assign(item="x" + labels["item"]), "126 ids in .*'xgroup-"),
     ]
     for rows, table, words in cases:
         result = run(rows, "--labels", written(table, "labels.csv"), "--id", "item")
@@ -352,7 +351,7 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
     twice = pd.concat([pd.read_csv(verdicts)] * 2)
     path = written(labels, "labels.csv")
     result = run(written(twice, "twice.csv"), "--labels", path, "--id", "item")
-    assert "A label would go to several rows. Name all columns" in result.stderr
+    assert "--id" in result.stderr and "twice.csv" in result.stderr
 
 
 # Errors -----------------------------------------------------------------------------
@@ -361,11 +360,9 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
 @pytest.mark.parametrize(
     ("changed", "arguments", "words"),
     [
-        ({"human": np.nan}, (),
-         "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'"),
-        ({"topic": None}, ("--by", "topic"),
-         "column 'topic' has no name in 1200 of 1200 rows, the first is row 1"),
-        ({"topic": lambda t: t["item"]}, ("--by", "topic"), "No group has two"),
+        ({"human": np.nan}, (), "1200 rows .*'autorater' .*'human'"),
+        ({"topic": None}, ("--by", "topic"), "'topic' .*1200 of 1200 rows .*row 1"),
+        ({"topic": lambda t: t["item"]}, ("--by", "topic"), "labels"),
     ],
 )  # fmt: skip
 def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments, words):
@@ -373,14 +370,14 @@ def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1].startswith("skbench: ")
-    assert words in result.stderr.splitlines()[-1]
+    assert re.search(words, result.stderr.splitlines()[-1])
 
 
 # Real results -----------------------------------------------------------------------
 
 
 def test_open_question_answering(data_folder):
-    """Table 4 of Hofer et al.: exact match is far too strict, and still saves labels."""
+    """Table 4 of Hofer et al.: exact match is too strict, but it saves labels."""
     path = data_folder / "openqa_nq.csv.gz"
     by_system = run(path, "--judge", "em", "--human", "human", "--by", "system", "--json")
     found = groups_of(by_system).set_index("group")
@@ -392,5 +389,5 @@ def test_open_question_answering(data_folder):
     assert (found["bias_high"] < 0).all()
     assert (found["effective_sample_size"] > 1.2 * found["n_labeled"]).all()
     checked = run(path, "--judge", "gpt4_eval", "--human", "human")
-    assert "16559 of 18050 rows have no gpt4_eval: left out, 4 of them" in checked.stderr
-    assert "was only checked against them" in " ".join(checked.stdout.split())
+    assert re.search(r"16559 of 18050 rows .*gpt4_eval, 4 ", checked.stderr)
+    assert "human labels only" not in checked.stdout

@@ -46,7 +46,7 @@ def test_card_in_words_and_as_markdown(file):
     assert "j1" in text and "200 rows" in text and "j2" in text and "150 rows" in text
     assert "50 of 200 rows" in result.stderr
     wrong = run(*arguments, "--event", "u")
-    assert wrong.exit_code == 1 and "There are: Yes, no." in wrong.stderr
+    assert wrong.exit_code == 1 and "--event u" in wrong.stderr and "Yes, no." in wrong.stderr
     assert run(*arguments, "--markdown").stdout.startswith("| judge | labels | kappa |")
 
 
@@ -62,7 +62,7 @@ def test_event_counts_one_word(written):
     assert found["value"] == pytest.approx(np.mean(human == "good"))
     assert found["judge"] == pytest.approx(np.mean(verdict == "good"))
     wrong = run(*arguments, "--event", "great")
-    assert wrong.exit_code == 1 and "There are: bad, fair, good" in wrong.stderr
+    assert wrong.exit_code == 1 and "bad, fair, good" in wrong.stderr
 
 
 def test_pairs_of_models_and_who_was_shown_first(written):
@@ -84,9 +84,9 @@ def test_pairs_of_models_and_who_was_shown_first(written):
 
 def test_options_of_the_card_need_it(file):
     result = run(file, "--judge", "j1", "--human", "human", "--first", "id")
-    assert result.exit_code == 2 and "goes with --card" in result.stderr
+    assert result.exit_code == 2 and "--first" in result.stderr and "--card" in result.stderr
     result = run(file, "--judge", "j1", "--human", "human", "--labels", "labels.csv")
-    assert result.exit_code == 2 and "--labels and --id go together" in result.stderr
+    assert result.exit_code == 2 and "--labels and --id" in result.stderr
 
 
 def test_winners_in_one_column_for_each_outcome(tmp_path):
@@ -106,5 +106,5 @@ def test_winners_in_one_column_for_each_outcome(tmp_path):
         arguments = ("--judge", "judge", "--human", "winner", "--json")
         found.append(json.loads(run(tmp_path / "arena.csv", *arguments).stdout))
     assert found[0] == found[1]
-    with pytest.raises(ValueError, match="one is 1 in a row"):
+    with pytest.raises(ValueError, match="winner_tie"):
         judge_agreement(hot.assign(winner_tie=1), **options)

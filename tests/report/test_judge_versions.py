@@ -58,7 +58,7 @@ def test_verdicts_in_rows_below_each_other(written):
     assert found["n_labels"] == 40
     csv = run(path, "--judge", "verdict", "--repeats", "run", "--csv").stdout
     assert_allclose(pd.read_csv(io.StringIO(csv), index_col=0), card.noise)
-    # The number of the verdict by another name is no verdict.
+    # A column that numbers the verdicts may have any name.
     other = long.rename(columns={"run": "asked"})
     found = parsed(written(other, "other.csv"), "--judge", "verdict", "--repeats", "asked")
     assert_allclose(pd.DataFrame(found["noise"]).set_index("verdicts"), card.noise)
@@ -71,11 +71,11 @@ def test_verdicts_in_rows_below_each_other(written):
                            cluster="item").noise  # fmt: skip
     assert found[0]["share"] == free["share"][1]
     twice = run(written(pd.concat([long, long[:1]]), "twice.csv"), *options)
-    assert twice.exit_code == 1 and "same number" in twice.stderr
-    nameless = run(written(long.drop(columns="item"), "nameless.csv"), *options)
-    assert nameless.exit_code == 1 and "names the answers" in nameless.stderr
+    assert twice.exit_code == 1 and "--repeats run" in twice.stderr
+    unnamed = run(written(long.drop(columns="item"), "unnamed.csv"), *options)
+    assert unnamed.exit_code == 1 and "'item'" in unnamed.stderr
     other = run(written(long.assign(human=np.arange(240) % 2), "other.csv"), *options)
-    assert other.exit_code == 1 and "several values" in other.stderr
+    assert other.exit_code == 1 and "--repeats" in other.stderr
 
 
 def test_words_count_by_an_event(written):
@@ -90,7 +90,7 @@ def test_words_count_by_an_event(written):
     yes = rows.replace({"good": "Yes", "bad": "no"})
     found = parsed(written(yes, "yes.csv"), *arguments[1:])["changes"][0]
     assert found["bias_change"] == free["bias_change"]
-    # An abstention of one version leaves the answer out; of both it is a verdict of its own.
+    # An abstention of one version excludes the answer; of both versions, it is a verdict.
     yes.loc[70:, "old"] = "unsure"
     found = parsed(written(yes, "one.csv"), *arguments[1:])["changes"][0]
     assert found["n"] == 66 and found["flips"] < 0.4
@@ -102,11 +102,11 @@ def test_words_count_by_an_event(written):
 def test_usage(written):
     path = written(made(), "judged.csv")
     for options, words in (
-        (["--judge", "new"], "Missing option '--human'"),
-        (["--judge", "new,more", "--previous", "old"], "goes with one --judge"),
-        (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "with --previous"),
-        (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by has no meaning"),
-        (["--judge", "new", "--repeats", "more", "--by", "item"], "with --repeats"),
+        (["--judge", "new"], "--human"),
+        (["--judge", "new,more", "--previous", "old"], "one --judge, got new, more"),
+        (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "--previous"),
+        (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by"),
+        (["--judge", "new", "--repeats", "more", "--by", "item"], "--repeats"),
         (["--judge", "new", "--previous", "old", "--labels", "x", "--id", "item"], "--human"),
     ):
         result = run(path, *options)

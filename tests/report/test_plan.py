@@ -1,5 +1,6 @@
-"""`skbench plan`: the formulas, from what is known or from a file."""
+"""`skbench plan` uses the formulas with assumptions or with a pilot file."""
 
+import re
 from functools import partial
 
 import commands
@@ -61,8 +62,9 @@ def test_differences_beyond_what_is_possible_are_none():
     found = [row["minimum_detectable_effect"] for row in plans("--items", 14, "--accuracy", 0.7)]
     assert found[0] is None and 0.4 < found[-1] < 0.7
     assert "0        none" in run("--items", 14, "--accuracy", 0.7).stdout
-    # Five right and wrong answers never reach 5%: 2 / 2^5 is more.
-    assert "5 items show no difference" in run("--items", 5, "--accuracy", 0.7).stderr
+    # Five 0/1 scores never reach 5%, because 2 / 2^5 is more.
+    wrong = run("--items", 5, "--accuracy", 0.7)
+    assert wrong.exit_code == 1 and "--items 5" in wrong.stderr
 
 
 def test_repeats_and_clusters():
@@ -75,7 +77,7 @@ def test_repeats_and_clusters():
     assert expected < plans(*known, "--cluster-size", 5, "--icc", 0.2)[0]["required_items"]
 
 
-def test_file_brings_its_own_spread(file, pilot):
+def test_variances_from_a_file(file, pilot):
     roles = ["--item", "item", "--cluster", "item"]
     (found,) = plans(file, "--effect", 0.1, *roles)
     c = compare_models(pilot, "ada", "bob", cluster="item")
@@ -91,24 +93,24 @@ def test_file_brings_its_own_spread(file, pilot):
 def test_single_answers_cannot_plan_repeats(pilot, written):
     path = written(pilot[pilot["run"] == 0].drop(columns="run"), "single.csv")
     result = run(path, "--effect", 0.1, "--cluster", "passage")
-    assert "in clusters like these" in " ".join(result.stdout.split())
+    assert "clusters" in result.stdout
     result = run(path, "--effect", 0.1, "--repeats", 5)
     assert result.exit_code == 1
-    assert "the file has one answer per item" in result.stderr
+    assert "--repeats" in result.stderr and "single.csv" in result.stderr
 
 
 ERRORS = [
-    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.3], 1, "more than all of the variance"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.3], 1, "--noise 0.3 .*0.25"),
     (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9], 1,
-     "leaves no room for a correlation of 0.9"),
-    (["--effect", 1.5, "--accuracy", 0.7], 1, "differ by at most 0.7."),
+     "--correlation 0.9 .*--noise 0.2"),
+    (["--effect", 1.5, "--accuracy", 0.7], 1, "--effect 1.5 .*accuracy 0.7 .*0.7"),
     (["--effect", 0.1, "--accuracy", 0.5, "--cluster-size", 5, "--icc", -0.9], 1,
-     "must be above -0.25."),
-    (["--accuracy", 0.5], 2, "Give --effect or --items"),
-    (["--effect", 0.1], 2, "Give --accuracy or --std, one of the two, or a FILE."),
-    (["--effect", 0.1, "--accuracy", 0.5, "--icc", 0.1], 2, "go together"),
-    (["--effect", 0.1, "--accuracy", 0.5, "--repeats", 3], 2, "--repeats needs --noise"),
-    (["x.csv", "--effect", 0.1, "--accuracy", 0.5], 2, "--accuracy has no meaning with FILE"),
+     "--icc -0.9 .*-0.25"),
+    (["--accuracy", 0.5], 2, "--effect or --items"),
+    (["--effect", 0.1], 2, "--accuracy or --std.* FILE"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--icc", 0.1], 2, "--cluster-size and --icc"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--repeats", 3], 2, "--repeats .*--noise"),
+    (["x.csv", "--effect", 0.1, "--accuracy", 0.5], 2, "--accuracy .*FILE"),
 ]  # fmt: skip
 
 
@@ -116,7 +118,7 @@ ERRORS = [
 def test_errors(arguments, code, words):
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (code, "")
-    assert words in result.stderr
+    assert re.search(words, result.stderr)
 
 
 def test_three_models_need_names(pilot, tmp_path):
@@ -125,9 +127,9 @@ def test_three_models_need_names(pilot, tmp_path):
     pd.concat([single, single[single["model"] == "ada"].assign(model="cyd")]).to_csv(
         path, index=False
     )
-    assert "3 models are in the file: name two of them" in run(path, "--items", 100).stderr
+    assert "3 models" in run(path, "--items", 100).stderr
     assert run(path, "ada", "bob", "--items", 100).exit_code == 0
-    assert "needs a second model" in run(path, "ada", "--items", 100).stderr
+    assert "'ada'" in run(path, "ada", "--items", 100).stderr
     (found,) = plans(path, "bob", "cyd", "--items", 100)
     assert found["minimum_detectable_effect"] > 0
 

@@ -1,4 +1,4 @@
-"""`skbench trend`: versions as people's files have them, and scores that are on no one scale."""
+"""`skbench trend`: orders of versions, and scores of different judges."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_numbers_are_those_of_python_and_the_result_comes_first(rows, file, tmp_
 
 
 @pytest.mark.parametrize("names", ["model and version", "version alone", "names"])
-def test_what_is_no_order_is_asked_with_words_that_work(rows, file, names):
+def test_suggested_orders_work(rows, file, names):
     text = rows.assign(version=rows["version"].map("1.{}".format).replace({"1.3": "1.10"}))
     if names == "model and version":
         text["model"] = "ada"
@@ -67,9 +67,9 @@ def test_what_is_no_order_is_asked_with_words_that_work(rows, file, names):
     options = ["--model", "version"] * (names != "model and version")
     result = run(file, *options)
     assert result.exit_code == 1 and not result.stdout
-    told = result.stderr.splitlines()[-1]
-    assert "--order, first to last" in told
-    order = ",".join(told.rpartition(": ")[2].removesuffix(".").split(", "))
+    output = result.stderr.splitlines()[-1]
+    assert "--order, first to last" in output
+    order = ",".join(output.rpartition(": ")[2].removesuffix(".").split(", "))
     assert [name.split()[-1] for name in order.split(",")] == ["1.0", "1.1", "1.2", "1.10"]
     found = parsed(file, *options, "--order", order)
     np.testing.assert_allclose(found["trend"][0]["value"], find_trend(rows).estimate.value[0])
@@ -80,7 +80,7 @@ ANY = [("none", "csv", "date"), ("one", "parquet", "number"), ("own", "csv", "nu
 
 @pytest.mark.parametrize(("models", "form", "kind"), ANY)
 def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form, kind):
-    """As in Python, with numbers and dates; 1.10 is not 1.1."""
+    """Numbers and dates give the results of the function; 1.10 differs from 1.1."""
     names = {
         "none": {},
         "one": {"model": "ada"},
@@ -132,7 +132,7 @@ JUDGES = {
 
 
 @pytest.mark.parametrize("name", JUDGES)
-def test_scores_of_another_judge_are_refused_until_told(rows, tmp_path, name):
+def test_scores_of_another_judge_need_same_scale(rows, tmp_path, name):
     judges, words = JUDGES[name]
     for version, own in rows.groupby("version"):
         judge = judges.get(version, "gpt-4")
@@ -146,7 +146,7 @@ def test_scores_of_another_judge_are_refused_until_told(rows, tmp_path, name):
     command = shlex.split(result.stderr.splitlines()[-1])
     assert command[:2] == ["skbench", "trend"] and command[-1] == "--same-scale"
     assert "The score falls" in run(*command[2:]).stdout
-    # Versions that are left out do not matter.
+    # Judges of excluded versions do not matter.
     alike = [v for v in range(4) if v not in judges]
     if len(alike) > 1:
         some = ",".join(f"ada-v{v}" for v in alike)

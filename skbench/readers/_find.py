@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from skbench._checks import listed
+from skbench._notes import LOST, Note
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._json import Complete, beginning, has_an_object_per_line
 from skbench.readers._json_table import object_of_lists
@@ -88,8 +89,11 @@ def _refusal(path, kind):
 def _in_words(ignored):
     """Return notes on ignored files. Summaries are left out, because the readers use them."""
     return [
-        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
-        f"{listed([file.name for file in files], most=4)}"
+        Note(
+            f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
+            f"{listed([file.name for file in files], most=4)}",
+            LOST,
+        )
         for kind, files in ignored.items()
         if kind in NOTHING
     ]

@@ -91,6 +91,14 @@ class ItemRows(NamedTuple):
         return self._replace(**known)
 
 
+class UnfinishedRun(Note):
+    """A note on a run that ended before all items were answered."""
+
+    def __new__(cls, text):
+        """Create a note on lost data."""
+        return super().__new__(cls, text, LOST)
+
+
 class BadLines:
     """Lines that cannot be read: raise an error by default, or skip and count them."""
 
@@ -115,7 +123,10 @@ class BadLines:
     def notes(self):
         """Return one note per file, with the number of skipped lines and the first reason."""
         return [
-            f"skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} of {path!r} "
-            f"({'first ' * (len(reasons) > 1)}{reasons[0]})"
+            Note(
+                f"skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} of {path!r} "
+                f"({'first ' * (len(reasons) > 1)}{reasons[0]})",
+                LOST,
+            )
             for path, reasons in self._skipped.items()
         ]

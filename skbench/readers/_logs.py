@@ -10,7 +10,7 @@ from skbench._checks import listed
 from skbench._notes import LOST, ROUTINE, Note
 from skbench.readers._answers import COSTS, logs_of, number
 from skbench.readers._formats import FORMATS, TITLES
-from skbench.readers._found import ItemRows
+from skbench.readers._found import ItemRows, UnfinishedRun
 from skbench.readers._names import of_runs, renamed
 
 
@@ -28,14 +28,14 @@ def logs_items(found, options, bad, notes):
         logs += _scored(FORMATS[kind], files, own, bad, notes)
         unit = getattr(files[0], "unit", "file") + "s" * (len(files) > 1)
         notes.insert(0, Note(f"{TITLES[kind]}: {len(files)} {unit}", ROUTINE))
-    unfinished = [note for note in notes if "did not finish" in note]
+    unfinished = [note for note in notes if isinstance(note, UnfinishedRun)]
     files = [file for several in found.values() for file in several]
     if not logs:
         reasons = "".join(f" {note[0].upper()}{note[1:]}." for note in unfinished[:3])
         raise ValueError(f"There are no answers in {listed(files, most=3)}.{reasons}")
     if len(unfinished) > 1:
         notes[:] = [note for note in notes if note not in unfinished]
-        notes.append(
+        text = (
             f"{len(unfinished)} of {len(files)} runs did not finish, so their missing answers are "
             f"skipped: {listed(unfinished, most=3)}"
         )
@@ -101,7 +101,7 @@ def _assembled(logs, options, notes):
     names = renamed(of_runs(logs, notes), options.model)
     labels = "topic"
     if options.topic is None and len({log.run.topic for log in logs}) == 1:
-        labels = "part" * all(log.is_labelled("part") for log in logs) or "topic"
+        labels = "part" * all(log.is_labeled("part") for log in logs) or "topic"
     declared = {pair for log in logs for pair in log.run.declared}
     for role, field in sorted(declared):
         if role == labels or (role == "cluster" and options.cluster is None):
@@ -130,7 +130,7 @@ def _assembled(logs, options, notes):
     missing = items["score"].isna().to_numpy()
     if missing.any():
         row = int(np.argmax(missing))
-        notes.append(
+        text = (
             f"dropped {missing.sum()} of {len(items)} rows with missing scores (not counted as "
             f"wrong; first item {items['item'][row]!r} in {str(logs[log_of[row]].path)!r})"
         )
@@ -160,7 +160,8 @@ def _without_failed(logs, notes):
             "answer was scored."
         )
     if failed:
-        notes.append(f"skipped {len(failed)} of {len(logs)} runs, which have no scores: {places}")
+        text = f"skipped {len(failed)} of {len(logs)} runs, which have no scores: {places}"
+        notes.append(Note(text, LOST))
     return [log for log in logs if log not in failed]
 
 
@@ -175,7 +176,8 @@ def _report_arguments(logs, notes):
         }
         differing = [f"{name} ({listed(v, most=4)})" for name, v in values.items() if len(v) > 1]
         if differing:
-            notes.append(f"runs of task {topic!r} have different arguments: {listed(differing, 4)}")
+            text = f"runs of task {topic!r} have different arguments: {listed(differing, 4)}"
+            notes.append(Note(text, LOST))
 
 
 def _table(logs, names, labels):
@@ -184,7 +186,7 @@ def _table(logs, names, labels):
 
     def labelled(name, default):
         return chain.from_iterable(
-            log.columns[name] if log.is_labelled(name) else repeat(default(log), size)
+            log.columns[name] if log.is_labeled(name) else repeat(default(log), size)
             for log, size in zip(logs, sizes, strict=True)
         )
 

@@ -13,7 +13,7 @@ from skbench._checks import listed
 from skbench._notes import LOST, Note
 from skbench._types import Names, Path, ReadOptions, Results, checked
 from skbench._warnings import warn
-from skbench.items.roles import labels_alike
+from skbench.items.roles import similar_labels
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import BadLines, ItemRows
@@ -244,13 +244,13 @@ def read_with_notes(
         rows = tables_items(found["table"], wanted, bad, notes)
     else:
         rows = logs_items(found, wanted, bad, notes)
-    score, alike = rows.items["score"], list(labels_alike(rows.items))
-    notes = [*rows.notes, *(Note(text, LOST) for text in alike), *bad.notes()]
+    score, similar = rows.items["score"], list(similar_labels(rows.items))
+    notes = [*rows.notes, *(Note(text, LOST) for text in similar), *bad.notes()]
     if score.min() < 0 or score.max() > 1:
         notes.append(
             f"scores range from {score.min():g} to {score.max():g} and are treated as continuous"
         )
-    doubts = [*rows.doubts, *alike]
+    doubts = [*rows.doubts, *similar]
     rows = plain(rows)
     return rows._replace(notes=list(dict.fromkeys(notes)), formats=list(found), doubts=doubts)
 

@@ -77,7 +77,8 @@ def of_finished(scores, status, notes):
     failed = words.map(_NOT_DONE.fullmatch, na_action="ignore").notna().to_numpy()
     if failed.any():
         shown = listed([repr(word) for word in words[failed].unique()], most=4)
-        notes.append(f"skipped {failed.sum()} rows with {status.name} {shown} (no answer)")
+        text = f"skipped {failed.sum()} rows with {status.name} {shown} (no answer)"
+        notes.append(Note(text, LOST))
     return np.where(failed, np.nan, scores)
 
 
@@ -97,7 +98,7 @@ def _of_words(words, name):
     failed = words[words.isin(_failed(words))]
     if len(failed):
         shown = listed([repr(word) for word in failed.unique()], most=4)
-        notes.append(f"{len(failed)} cells of {name!r} are {shown} (no answer)")
+        notes.append(Note(f"{len(failed)} cells of {name!r} are {shown} (no answer)", LOST))
     return numbers.to_numpy(), notes
 
 

@@ -10,7 +10,7 @@ from skbench._notes import LOST, ROUTINE, Note
 from skbench._warnings import warn_of_memory
 from skbench.items.roles import ROLES, check_exist, column_like, columns_of, field, normal
 from skbench.items.totals import check_totals
-from skbench.readers._exact import below_each_other, exact_labels
+from skbench.readers._exact import concatenated, exact_labels
 from skbench.readers._found import ItemRows, item_key, topic_columns
 from skbench.readers._names import of_files, with_versions
 from skbench.readers._repeats import with_unique_items, without_spare_blanks
@@ -148,7 +148,7 @@ def _concatenated(files, parts):
             )
     frames = [without_categories(part.rows) for part in parts]
     labels, said = _labels(files, frames)
-    rows = below_each_other(
+    rows = concatenated(
         [
             frame.assign(**{name: value for name, value in own.items() if name not in frame})
             for own, frame in zip(labels, frames, strict=True)
@@ -162,7 +162,7 @@ def _concatenated(files, parts):
     for name in {*roles, *roles.get("topic", [])} - {"score"}:
         if name in rows:
             rows[name] = exact_labels(rows[name])
-    notes = [f"tables: {len(files)} files", *said]
+    notes = [Note(f"tables: {len(files)} files", ROUTINE), *said]
     return rows, roles, notes + [note for part in parts for note in part.notes]
 
 
@@ -242,7 +242,7 @@ def _with_version_for_model(rows, roles, notes, version):
     if version not in rows or several or usual:
         return rows
     roles["model"] = [version]
-    notes.append(f"column {version!r} is the model")
+    notes.append(Note(f"column {version!r} is the model", ROUTINE))
     return rows.assign(model=exact_labels(rows[version]))
 
 
@@ -279,6 +279,5 @@ def _report_blanks(rows, notes):
     if n_blank == len(rows):
         raise ValueError("All scores are missing, so there is nothing to estimate.")
     if n_blank:
-        notes.append(
-            f"dropped {n_blank} of {len(rows)} rows with missing scores (not counted as wrong)"
-        )
+        text = f"dropped {n_blank} of {len(rows)} rows with missing scores (not counted as wrong)"
+        notes.append(Note(text, LOST))

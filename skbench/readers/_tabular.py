@@ -69,7 +69,8 @@ def _part(path, named, models, bad, version):
         rows, roles = _from_wide(table, wide, named, notes, refuse)
         free = free_columns(table, taken(roles)) if models is None else ()
         if others := [name for name in free if may_be_scores(table[name])]:
-            notes.append(f"ignored {listed(others)}: not models (name all models with models=)")
+            text = f"ignored {listed(others)}: not models (name all models with models=)"
+            notes.append(Note(text, LOST))
     else:
         roles, said = find_roles(table.columns, named)
         rows = _with_standard_names(table, roles, version)
@@ -89,7 +90,8 @@ def _from_wide(table, models, named, notes, refuse):
     """Return the rows of a wide table, model by model, and the roles of its columns."""
     n = len(table)
     roles, said = find_roles(table.columns.drop(models), named, guess=("item", "cluster", "topic"))
-    notes += [f"one score column for each of {len(models)} models: {listed(models)}", *said]
+    text = f"one score column for each of {len(models)} models: {listed(models)}"
+    notes += [Note(text, ROUTINE), *said]
     rows = _with_standard_names(table.drop(columns=models), roles)
     if "item" not in roles:
         notes.append("no item column, so the row number is the item (name it with item=)")
@@ -106,7 +108,7 @@ def _of_groups(table, columns, named, notes):
     empty = np.flatnonzero(table[columns["n"]] == 0) if "n" in columns else []
     if len(empty):
         where = f"{len(empty)} of {len(table)} rows (first in row {empty[0] + 1})"
-        notes.append(f"skipped {where} because {columns['n']!r} is 0")
+        notes.append(Note(f"skipped {where} because {columns['n']!r} is 0", LOST))
         table = table.drop(index=table.index[empty]).reset_index(drop=True)
     free = table.columns.drop(list(set(columns.values())))
     named = named | {"score": None, "item": None}
@@ -118,11 +120,9 @@ def _of_groups(table, columns, named, notes):
         if not table.duplicated([*roles.get("model", []), name]).any()
     ]
     if named["topic"] is None and finer and roles.get("topic") != finer[:1]:
-        roles["topic"] = finer[:1]
-        said = [note for note in said if " is the topic" not in note]
-        said.append(
-            f"column {finer[0]!r} is the topic, with one row per group (choose with topic=)"
-        )
+        roles, said = find_roles(free, named | {"topic": finer[0]}, guess=("model",))
+        text = f"column {finer[0]!r} is the topic, with one row per group (choose with topic=)"
+        said.append(text)
     notes += said
     groups = group_results(_with_standard_names(table, roles), columns, notes)
     return groups, roles | {"score": [columns.get("k", columns.get("mean"))]}

@@ -21,7 +21,7 @@ from skbench.readers._json import (
     open_text,
     optional,
 )
-from skbench.readers._json_table import left_out, read_json_table
+from skbench.readers._json_table import ignored_columns_note, read_json_table
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -184,7 +184,7 @@ def _read_parquet(path):
         elif types.is_integer(kind) and name in frame and frame[name].dtype == float:
             cells = parquet.read_table(path, columns=[name]).column(name).to_pylist()
             frame[name] = exact_frame({name: cells}, len(frame))[name]
-    return frame.drop(columns=lists), left_out(lists)
+    return frame.drop(columns=lists), ignored_columns_note(lists)
 
 
 def _read_text(path, separator, label_columns, bad):

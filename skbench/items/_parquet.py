@@ -52,7 +52,7 @@ def _duckdb_scan(files):
 
 @functools.lru_cache(maxsize=1)
 def _connection(process):
-    """Return one open connection per process, because relations need it and forks cannot share it."""
+    """Return the open connection of this process. Relations need it, and forks cannot share it."""
     import duckdb
 
     connection = duckdb.connect(

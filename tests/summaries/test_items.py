@@ -118,7 +118,7 @@ def test_answers_of_several_models_in_a_group_are_no_independent_items(items):
 
 
 def test_sharing_is_assumed_without_ids(items):
-    with pytest.warns(UserWarning, match="item ids"):
+    with pytest.warns(UserWarning, match="item=None"):
         g = summarize_items(items.drop(columns="item"), ["model", "topic"])
     assert len(set(g.groups)) == 4
 

@@ -147,7 +147,7 @@ def test_epochs_one_by_one_are_averaged():
     ("refused", "words"),
     [
         (lambda: mean_interval("page")([sample(3, 1.0, area="law")]), "cluster='page'.*3.*'area'"),
-        (lambda: group_means("area")([sample(3, 1.0)]), "group_key='area'.*holds nothing"),
+        (lambda: group_means("area")([sample(3, 1.0)]), "group_key='area'.* 3 "),
         (lambda: group_means("area")([sample(3, 1.0, area=math.nan)]), "no such label"),
         (lambda: mean_interval()([sample(3, {"a": 1.0})]), "sample 3 is a dict"),
         (lambda: mean_interval(confidence_level=95), "confidence_level must .* Write 0.95"),
@@ -347,7 +347,7 @@ def test_a_run_does_not_differ_from_itself_whatever_the_reducer(inspect_ai, run)
         again = numbers(run(answers, [found], epochs=epochs))
         assert again["difference"] == 0 and again["difference_n"] == 30
     old = run(answers, epochs=inspect_ai.Epochs(3, ["max", "mode"])).location
-    with pytest.raises(ValueError, match="reduces epochs by max, mode, and holds 2 lists"):
+    with pytest.raises(ValueError, match="max, mode .* 2 lists"):
         difference(old)
     parts = run([[{"a": j, "b": i} for j in range(3)] for i in range(5)], epochs=epochs).location
     scores = [sample(i, 0) for i in range(5)]

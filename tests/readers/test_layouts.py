@@ -146,7 +146,7 @@ def test_json_of_any_depth(saved, lines):
     assert read.columns["score"] == "scores.exact_match"
     assert any("not scores.f1" in note for note in read.notes)
     assert set(read.items["model"]) == {"a", "b"}
-    assert "left out 1 column of lists or long texts: sample.tags" in read.notes
+    assert any(n.endswith(": sample.tags") for n in read.notes)
 
 
 def test_document_with_one_list_of_records(saved):
@@ -261,7 +261,7 @@ def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
     assert read.items["score"].tolist() == [1, 0, 1]
     assert len(read.blank) == 4
     assert any("3 cells of 'score' are 'error', 'timeout'" in note for note in read.notes)
-    assert "4 of 7 scores are blank: dropped, not counted as wrong" in read.notes
+    assert any("dropped 4 of 7 rows" in note for note in read.notes)
 
 
 def test_the_users_format_decides_before_the_contents(saved):

@@ -86,7 +86,7 @@ def test_every_eval_ever_bad_lines(tmp_path):
     read = read_with_notes(path, skip_bad_lines=True)
     assert len(read.items) == 1
     assert "skipped 2 " in said(read) and "(first line 2: repeats" in said(read)
-    assert "2 of 3 scores are missing" in said(read)
+    assert "dropped 2 of 3 rows" in said(read)
 
 
 ONCE = FOLDER / "promptfoo" / "once" / "once.json"

@@ -245,10 +245,10 @@ def _refuse(values, order, frame):
 def _remedy(values, frame):
     """Return what to pass instead: ISO dates, or the versions as a list."""
     if values.astype(str).str.contains(_LOOKS_LIKE_DATE, regex=True).any():
-        return "Write dates as 2024-05-13, or pass order= with the versions from first to last."
+        return "Write dates as 2024-05-13, or pass order=, the versions from first to last."
     names = collected(frame.select(values.index.name))[values.index.name].drop_duplicates()
     return (
-        "Pass order= with the versions from first to last. In the order of the rows, they are: "
+        "Pass order=, the versions from first to last. In the order of the rows, they are: "
         f"{listed(names.dropna(), most=_MOST_LISTED)}."
     )
 

@@ -317,11 +317,11 @@ def test_repr_says_what_pairing_was_worth(gold_rows):
 
 ERRORS = [
     (dict(a="A", b="A"), "a and b are both 'A'"),
-    (dict(a="A", b="C"), "There is no model 'C'. There are: 'A', 'B'."),
+    (dict(a="A", b="C"), "'C'.* 'A', 'B'"),
     (dict(cluster="page"), "items has no column 'page'"),
-    (dict(by="model"), "names the column of the models"),
+    (dict(by="model"), "model"),
     (dict(cluster="gap"), "4 of 64 rows have no 'gap'"),
-    (dict(cluster="run"), "item 0 is in several clusters: 0, 1. Give all its rows"),
+    (dict(cluster="run"), "item 0 .*: 0, 1"),
 ]
 
 
@@ -337,7 +337,7 @@ def test_bad_input_is_refused(gold_rows, arguments, words):
 
 def test_numbers_are_not_suggested_as_text(gold_rows):
     numbered = gold_rows.assign(model=gold_rows["model"].map({"A": 10, "B": 11}))
-    with pytest.raises(ValueError, match=r"no model '10'. There are: 10, 11. Did you mean 10\?"):
+    with pytest.raises(ValueError, match=r"'10'.* 10, 11.* 10\?"):
         compare_models(numbered, "10", 11)
 
 

@@ -102,7 +102,7 @@ def test_nothing_is_known_of_a_topic_that_the_candidate_did_not_answer(rows):
         pytest.raises(ValueError, match="'new' answered items of topic 't1' alone"),
     ):
         gate(one, "old", "new", 0.5, by="topic", worst=0.3)
-    with pytest.raises(ValueError, match=r"such as those of \('new', 't\d'\)"):
+    with pytest.raises(ValueError, match=r"\('new', 't\d'\)"):
         gate(rows, "old", "new", 0.5, by="topic", worst=0.3, cluster="topic")
 
 

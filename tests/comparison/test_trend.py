@@ -88,7 +88,7 @@ def test_dates_are_years_however_they_are_written(scores, name):
     np.testing.assert_allclose(found.estimate.value, years.estimate.value)
     np.testing.assert_allclose(found.scores.low, expected.scores.low)
     assert found.unit == ("unit of day" if name == "years" else "year")
-    assert ("text" in " ".join(found.remarks)) == name.startswith("text")
+    assert ("text" in " ".join(found.remarks).lower()) == name.startswith("text")
     other = trend(pl.from_pandas(items.sample(frac=1, random_state=0)), "day", model="version")
     np.testing.assert_allclose(other.to_frame().iloc[:, :6], found.to_frame().iloc[:, :6])
 
@@ -124,7 +124,7 @@ def test_versions_that_are_not_listed_are_left_out(scores):
 
 
 WRONG = {
-    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), "have them.*: 0, 1, 2, 3"),
+    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), ": 0, 1, 2, 3"),
     "months": (dict(enumerate(["May 2024", "Jun", "Nov", "Jan 2025"])), "dates as 2024-05-13, or"),
     "days": (dict(enumerate(["13/02/2024", "01/03/2024", "1/4", "2/5"])), "dates as 2024-05-13, or"),
     "seconds": ({i: 1714521600 + 3e6 * i for i in range(4)}, "seconds since 1970.*2024-05-01"),
@@ -132,7 +132,7 @@ WRONG = {
     "minor versions": ({0: "1.9", 1: "1.10", 2: "2.0", 3: "2.1"}, "order"),
     "no day": ({0: "2024-02-30", 1: "2024-03-01", 2: "2024-03-02", 3: "2024-03-03"}, "order"),
     "number of a day": ({0: 20240101, 1: 20240201, 2: 20240301, 3: 20240401}, "date"),
-    "one value": (dict.fromkeys(range(4), 7), "one value"),
+    "same value": (dict.fromkeys(range(4), 7), "same value"),
     "two kinds": ({0: "2024-01-01T00:00Z", 1: "2024-01-02", 2: "2025-01-02", 3: "2026-01-02"}, "zone"),
     "infinite": ({0: 0, 1: 1, 2: 2, 3: np.inf}, "finite"),
     "blank": ({0: 0, 1: 1, 2: 2}, "no 'place'"),
@@ -155,11 +155,11 @@ def test_other_mistakes_are_refused(scores):
         trend(items, [0, 1, 1])
     with pytest.raises(ValueError, match="no model 'x'"):
         trend(items, [0, "x"])
-    with pytest.raises(ValueError, match="one version only"):
+    with pytest.raises(ValueError, match="one version"):
         trend(items, [2])
     for only in ("one", "1.10"):
         single = items[items["version"] == 1].assign(version=only)
-        with pytest.raises(ValueError, match="one version only"):
+        with pytest.raises(ValueError, match="one version"):
             trend(single.rename(columns={"version": "model"}))
     with pytest.raises(ValueError, match="several values"):
         two = pd.concat([items.assign(model="a"), items.assign(model="b")])

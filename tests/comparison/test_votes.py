@@ -59,7 +59,7 @@ def test_models_called_a_and_b_are_names():
 ])  # fmt: skip
 def test_a_winner_that_may_be_a_name_or_an_outcome_is_refused(judge, a, b, y, other):
     table = pd.DataFrame({"model_a": [a] * 3, "model_b": [b] * 3, "j": y})
-    with pytest.raises(ValueError, match=r"row 0 is .*: this may name.*Rename") as error:
+    with pytest.raises(ValueError, match=r"row 0 .*Rename") as error:
         BradleyTerry(judge=judge).fit(table, y if judge is None else [1, np.nan, 0.5])
     assert all(str(word) in str(error.value) for word in other)  # the remedy works
     assert vote_outcomes(other, table["model_a"], table["model_b"]).tolist() == [1, 0, 0.5]

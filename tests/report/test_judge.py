@@ -209,7 +209,7 @@ def test_what_a_good_judge_is_off_by_is_covered(written):
 def test_labels_in_percent_beside_verdicts_are_told(written):
     human = np.where(np.arange(100) < 40, 100.0 * (np.arange(100) % 2), np.nan)
     result = run(written(pd.DataFrame({"autorater": np.arange(100) % 2, "human": human})))
-    assert "are they in the same unit?" in " ".join(result.stderr.split())
+    assert "'human' reach 100" in " ".join(result.stderr.split())
 
 
 USELESS = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items

@@ -68,7 +68,7 @@ def test_what_is_no_order_is_asked_with_words_that_work(rows, file, names):
     result = run(file, *options)
     assert result.exit_code == 1 and not result.stdout
     told = result.stderr.splitlines()[-1]
-    assert "--order, first to last" in told
+    assert "--order" in told
     order = ",".join(told.rpartition(": ")[2].removesuffix(".").split(", "))
     assert [name.split()[-1] for name in order.split(",")] == ["1.0", "1.1", "1.2", "1.10"]
     found = parsed(file, *options, "--order", order)

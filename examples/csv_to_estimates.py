@@ -1,10 +1,9 @@
 """
-From a file of results to a table and a picture
-===============================================
+From a file of results to a table and a figure
+==============================================
 
-What ``skbench estimate`` does, step by step in Python: read a file whose columns
-have names of their own, summarize it, estimate, look at what changed, and save the
-table. Then the same in one command.
+This example does in Python what ``skbench estimate`` does: read a file with other column names,
+summarize it, estimate, compare the intervals, and save the table. Then it runs the command.
 """
 
 import io
@@ -26,7 +25,7 @@ from skbench.report.cli import main
 folder = Path(tempfile.mkdtemp())
 
 # %%
-# A results file as evaluation programs write them: one row per system and question.
+# The file has one row per system and question, as evaluation programs write it.
 
 simulated = make_items(n_models=3, n_topics=30, n_items=10, feature_noise=0.2, random_state=2)
 results = simulated.items.drop(columns="cluster").rename(
@@ -37,14 +36,14 @@ results.to_csv(folder / "results.csv", index=False)
 print(results.head(3).to_string(index=False))
 
 # %%
-# The reader knows the usual names, and says what it took for what.
+# The reader recognizes usual column names and reports their roles.
 
 read = read_with_notes(folder / "results.csv")
 items = read.items
 print("\n" + "\n".join(read.notes))
 
 # %%
-# ``features=["length"]`` takes the group mean of an item column as a feature.
+# ``features=["length"]`` uses the group mean of an item column as a feature.
 
 summary = summarize_items(items, ["model", "topic"], features=["length"])
 direct = DirectEstimator().fit(**summary.fit_args).estimate()
@@ -63,7 +62,7 @@ forest.plot(xlabel="accuracy").figure_.savefig(picture, dpi=150)
 print(f"written: {sorted(path.name for path in folder.iterdir())}")
 
 # %%
-# The same without Python: ``skbench estimate results.csv --features length``
+# The command is ``skbench estimate results.csv --features length``.
 
 output = io.StringIO()
 try:

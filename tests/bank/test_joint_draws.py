@@ -157,9 +157,7 @@ def test_what_is_no_chance_is_named_with_its_row(bank, rows, chances, cell):
     asked = rows[rows["model"] == "m11"].head(10).assign(inclusion_probability=chances)
     for frame in (asked, pl.from_pandas(asked), pl.from_pandas(asked).lazy()):
         where = "" if isinstance(frame, pl.LazyFrame) else " in row 9"
-        with pytest.warns(
-            UserWarning, match=f"'inclusion_probability'{where} is {cell}"
-        ):
+        with pytest.warns(UserWarning, match=f"'inclusion_probability'{where} is {cell}"):
             summarize_items(frame, "model")
     with pytest.raises(ValueError, match="inclusion_probability must .* row 9 "):
         UnitLevelModel(bank).fit(asked, asked["score"])

@@ -146,7 +146,7 @@ def test_words_become_numbers(written, right, wrong):
     ("role", "one", "other"),
     [("item", "7", "007"), ("item", "7.0", "7"), ("model", "a", "a "), ("topic", "Law", "law")],
 )
-def test_labels_that_look_alike_are_told(written, role, one, other):
+def test_similar_labels_have_a_note(written, role, one, other):
     row = {"model": "m", "topic": "t", "item": "i", "score": "1"}
     lines = [",".join((row | {role: label, "item": item}).values()) for label, item in
              ((one, one), (other, other), ("z", "z"))]  # fmt: skip
@@ -191,7 +191,7 @@ def test_integers_stay_integers_beside_a_blank_label(written):
     assert items["item"].tolist() == [7] and items["item"].dtype == "int64"
 
 
-def test_groups_of_no_items_are_left_out_aloud(written):
+def test_groups_of_no_items_are_skipped_with_a_note(written):
     read = read_with_notes(written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n"))
     assert read.groups["n"].tolist() == [9, 9]
     assert re.search("skipped 1 of 3 .*row 2.*'n'", read.notes[0])

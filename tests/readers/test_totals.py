@@ -82,7 +82,7 @@ def test_counts_that_are_the_sum_of_the_others_are_refused(read, models, name):
     assert len(read(counts(models)).items) == 3 * len(models)
 
 
-def test_sum_by_chance_is_told(read):
+def test_sum_by_chance_has_a_note(read):
     found = read(with_total(counts("ab"), "x"))
     assert len(found.items) == 8
     assert found.doubts[0].startswith("topic 'x'")

@@ -258,8 +258,8 @@ READ = [f"{name}.csv.gz" for name in [*READ, "openqa_nq"]]
 NO_SCORES = "compas_two_years cz_chetty_hendren euroeval_ranks euroeval_scores scandeval_raw_2023 student_mat"
 NO_SCORES = [f"{name}.csv.gz" for name in NO_SCORES.split()]
 NO_SCORES += ["efron_morris_baseball.csv", "sae_milk.csv"]
-NOT_READ = dict.fromkeys(NO_SCORES, "Cannot find the scores")
-NOT_READ |= {"bbh_codex.csv.gz": "differ in mode", "vtab_leaderboard.csv": "differ in protocol"}
+NOT_READ = dict.fromkeys(NO_SCORES, "score")
+NOT_READ |= {"bbh_codex.csv.gz": "mode", "vtab_leaderboard.csv": "protocol"}
 
 
 def models_of(name):

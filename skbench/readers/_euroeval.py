@@ -56,11 +56,11 @@ def _run(path, record):
     model, raw = details["model"], details.get("raw_results") or value_at(record, "results.raw")
     mode = [
         name
-        for name, holds in {
+        for name, applies in {
             "zero-shot": _yes(details.get("generative")) and _no(details.get("few_shot")),
             "val": _yes(details.get("validation_split")),
         }.items()
-        if holds
+        if applies
     ]
     if match := _MODE_IN_NAME.search(model):
         model, mode = model[: match.start()], [match.group(1)]

@@ -63,7 +63,7 @@ def _scored(form, paths, options, bad, notes):
 def _choose(offers, wanted, what, notes):
     """Return topic -> score (or filter): the wanted one, or the first that all its files have."""
     shared, everything, others = {}, {}, {}
-    # A run that failed as a whole has no scores, so it has no say in the choice.
+    # A run that failed as a whole has no scores, so it does not affect the choice.
     for topic, names in [(topic, names) for topic, names in offers if names] or offers:
         known = shared.setdefault(topic, list(names))
         shared[topic] = [name for name in known if name in names]

@@ -62,9 +62,9 @@ def as_numbers(column, name, notes, refuse):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:
         words = lowercase(column)
-        scores, said = _of_words(words, name)
+        scores, more_notes = _of_words(words, name)
         present = present & ~words.isin(_failed(words)).to_numpy()
-        notes += [note for note in said if note not in notes]
+        notes += [note for note in more_notes if note not in notes]
     for row in np.flatnonzero(present & ~np.isfinite(scores)):
         cell = column.iloc[row]
         refuse(row, f"{name!r} has {_text(cell)[:40]!r}, not a finite number{_hint(cell)}")

@@ -42,7 +42,7 @@ def tables_items(files, options, bad, notes):
     if own := _shared_columns(parts, options, notes):
         bad.reset()
         parts = [read_part(file, options._replace(**own.get(file, {})), bad) for file in files]
-    rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
+    rows, roles, more_notes = parts[0].rows, dict(parts[0].roles), parts[0].notes
     _refuse_copies(parts)
     for part in parts if len(parts) > 1 else ():
         if "item" in part.rows and "item" not in part.roles:
@@ -51,8 +51,8 @@ def tables_items(files, options, bad, notes):
                 "several files. Pass item= with an id column that all files have."
             )
     if len(parts) > 1:
-        rows, roles, said = _concatenated(files, parts)
-    notes += said
+        rows, roles, more_notes = _concatenated(files, parts)
+    notes += more_notes
     rows = _with_version_for_model(rows, roles, notes, options.version)
     if "model" not in rows:
         notes.append("no model column, so all rows belong to one model (name it with model=)")
@@ -147,7 +147,7 @@ def _concatenated(files, parts):
                 "results per item and the other per group. Read them separately."
             )
     frames = [without_categories(part.rows) for part in parts]
-    labels, said = _labels(files, frames)
+    labels, more_notes = _labels(files, frames)
     rows = concatenated(
         [
             frame.assign(**{name: value for name, value in own.items() if name not in frame})
@@ -162,7 +162,7 @@ def _concatenated(files, parts):
     for name in {*roles, *roles.get("topic", [])} - {"score"}:
         if name in rows:
             rows[name] = exact_labels(rows[name])
-    notes = [Note(f"tables: {len(files)} files", ROUTINE), *said]
+    notes = [Note(f"tables: {len(files)} files", ROUTINE), *more_notes]
     return rows, roles, notes + [note for part in parts for note in part.notes]
 
 

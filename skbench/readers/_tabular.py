@@ -72,12 +72,12 @@ def _part(path, named, models, bad, version):
             text = f"ignored {listed(others)}: not models (name all models with models=)"
             notes.append(Note(text, LOST))
     else:
-        roles, said = find_roles(table.columns, named)
+        roles, more_notes = find_roles(table.columns, named)
         rows = _with_standard_names(table, roles, version)
         rows["score"] = as_numbers(rows["score"], roles["score"][0], notes, refuse)
         for name in columns_of("status", table.columns.difference(taken(roles))):
             rows["score"] = of_finished(rows["score"], table[name], notes)
-        notes += said
+        notes += more_notes
     rows = _with_labels(rows, roles, refuse)
     if columns is None and "item" in roles and (sums := are_statistics(rows)).any():
         row = np.argmax(sums)
@@ -89,9 +89,11 @@ def _part(path, named, models, bad, version):
 def _from_wide(table, models, named, notes, refuse):
     """Return the rows of a wide table, model by model, and the roles of its columns."""
     n = len(table)
-    roles, said = find_roles(table.columns.drop(models), named, guess=("item", "cluster", "topic"))
+    roles, more_notes = find_roles(
+        table.columns.drop(models), named, guess=("item", "cluster", "topic")
+    )
     text = f"one score column for each of {len(models)} models: {listed(models)}"
-    notes += [Note(text, ROUTINE), *said]
+    notes += [Note(text, ROUTINE), *more_notes]
     rows = _with_standard_names(table.drop(columns=models), roles)
     if "item" not in roles:
         notes.append("no item column, so the row number is the item (name it with item=)")
@@ -112,7 +114,7 @@ def _of_groups(table, columns, named, notes):
         table = table.drop(index=table.index[empty]).reset_index(drop=True)
     free = table.columns.drop(list(set(columns.values())))
     named = named | {"score": None, "item": None}
-    roles, said = find_roles(free, named, guess=("model", "topic"))
+    roles, more_notes = find_roles(free, named, guess=("model", "topic"))
     # The topic is the first candidate with one row per group.
     finer = [
         name
@@ -120,10 +122,10 @@ def _of_groups(table, columns, named, notes):
         if not table.duplicated([*roles.get("model", []), name]).any()
     ]
     if named["topic"] is None and finer and roles.get("topic") != finer[:1]:
-        roles, said = find_roles(free, named | {"topic": finer[0]}, guess=("model",))
+        roles, more_notes = find_roles(free, named | {"topic": finer[0]}, guess=("model",))
         text = f"column {finer[0]!r} is the topic, with one row per group (choose with topic=)"
-        said.append(text)
-    notes += said
+        more_notes.append(text)
+    notes += more_notes
     groups = group_results(_with_standard_names(table, roles), columns, notes)
     return groups, roles | {"score": [columns.get("k", columns.get("mean"))]}
 

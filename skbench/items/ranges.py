@@ -10,7 +10,7 @@ _PERCENT = (0.0, 100.0)
 _RANGES = {
     "lm-eval": {
         **dict.fromkeys(("acc", "acc_norm", "acc_bytes", "exact_match", "em", "f1"), _SHARES),
-        # TruthfulQA: sacrebleu's scores, and ROUGE times 100.
+        # TruthfulQA: scores of sacrebleu, and those of rouge times 100.
         **dict.fromkeys(("bleu_max", "rouge1_max", "rouge2_max", "rougeL_max"), _PERCENT),
     },
     "inspect": dict.fromkeys(("match", "includes", "pattern", "answer", "choice", "f1"), _SHARES),

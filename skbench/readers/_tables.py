@@ -189,11 +189,11 @@ def _separated_by_file(rows, roles, parts, notes):
 
 def _labels(files, frames):
     """Return the model, and perhaps the topic, of each file without such a column, and notes."""
-    nameless = [i for i, frame in enumerate(frames) if "model" not in frame]
+    unnamed = [i for i, frame in enumerate(frames) if "model" not in frame]
     labels = [{} for _ in files]
-    if not nameless:
+    if not unnamed:
         return labels, []
-    if len(nameless) == len(files) and (grid := _grid(files, frames)) is not None:
+    if len(unnamed) == len(files) and (grid := _grid(files, frames)) is not None:
         models, topics, what, other = grid
         labels = [{"model": m, "topic": t} for m, t in zip(models, topics, strict=True)]
         also = "" if all("topic" in frame for frame in frames) else f"; {other}s are the topics"
@@ -201,8 +201,8 @@ def _labels(files, frames):
             f"no model column, so {what}s are the models ({listed(dict.fromkeys(models), 6)}){also}"
         ]
     named = {str(m) for frame in frames if "model" in frame for m in frame["model"].unique()}
-    names = of_files([files[i] for i in nameless], named)
-    for i, name in zip(nameless, names, strict=True):
+    names = of_files([files[i] for i in unnamed], named)
+    for i, name in zip(unnamed, names, strict=True):
         labels[i] = {"model": name}
     return labels, [
         f"no model column, so each file is a model: {listed(names, most=6)} (choose with model=)"

@@ -125,7 +125,7 @@ def _escaped(slash):
 
 
 def kinds_of_features(features):
-    """Return item columns and a table to join, of which one is empty."""
+    """Return item columns and a table to join. One of them is empty."""
     are_names = isinstance(features, str | list | tuple | np.ndarray | pd.Index)
     return (names_of(features), None) if are_names else ([], features)
 

@@ -1,4 +1,4 @@
-"""Write ``doc/roles.inc``: the table of names by which columns are recognised."""
+"""Write ``doc/roles.inc``, the table of usual column names."""
 
 from pathlib import Path
 
@@ -15,22 +15,22 @@ OUT = Path(__file__).with_name("roles.inc")
 
 
 def text():
-    """The table, and the names of metrics and families, as reStructuredText."""
+    """Return the table and the names of metrics and families as reStructuredText."""
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 15 85", ""]
     for role, names in {"role": ["names, in order of preference"], **NAMES}.items():
         shown = ", ".join(names if role == "role" else (f"``{name}``" for name in names))
         lines += [f"   * - {role}", f"     - {shown}"]
     for role, words in {"human label": HUMAN_WORDS, "judge": JUDGE_WORDS}.items():
         shown = ", ".join(f"``{word}``" for word in words)
-        also = "; or a model before a verdict, as in ``gpt4_score``" * (role == "judge")
+        also = ", or with a model before a verdict, as in ``gpt4_score``" * (role == "judge")
         lines += [f"   * - {role}", f"     - a name with one of the words {shown}{also}"]
     metrics, families, words = (
         ", ".join(f"``{name}``" for name in sorted(names))
         for names in (METRICS, FAMILIES, WORDS_OF_FAMILIES)
     )
-    lines += ["", f"Metrics, of which one alone is the score: {metrics}."]
-    lines += ["", f"Known families of models: {families}."]
-    lines += ["", f"Known where a version follows, as in ``Yi-6B``: {words}.", ""]
+    lines += ["", f"A metric is the score if the table has only one: {metrics}."]
+    lines += ["", f"Families of models: {families}."]
+    lines += ["", f"Families only if a version follows, as in ``Yi-6B``: {words}.", ""]
     return "\n".join(lines)
 
 

@@ -2,10 +2,9 @@
 Items that come in clusters
 ===========================
 
-Five questions about one text are not five independent questions: who misreads the
-text misses them all. Counting them as independent makes intervals too short. This
-script simulates groups of 40 items in 8 clusters, many times, and counts how often
-the intervals cover the true performance.
+Five questions about one text are dependent, because a model that misreads the text answers all of
+them incorrectly. Intervals that treat them as independent are too short. This example simulates
+many groups of 40 items in 8 clusters and counts how often intervals cover the true accuracy.
 """
 
 import warnings
@@ -18,8 +17,8 @@ from skbench.stats.clusters.clustered import cluster_robust_variance, clustered_
 N_GROUPS = 400
 
 # %%
-# One simulated model on 400 topics stands for 400 repetitions of the experiment.
-# Difficulties are the same within a cluster and vary between clusters.
+# One simulated model on 400 topics gives 400 repetitions of the experiment. All items of a cluster
+# have the same difficulty.
 
 data = make_items(
     n_models=1,
@@ -33,29 +32,29 @@ data = make_items(
 truth = data.truth.droplevel("model")
 
 # %%
-# ``cluster=`` is all it takes. The variance becomes the cluster-robust CR2, and the
-# degrees of freedom those of Bell and McCaffrey.
+# With ``cluster=``, the variance is the cluster-robust CR2, with the degrees of freedom of Bell and
+# McCaffrey.
 
 summaries = {
-    "items taken as independent": summarize_items(data.items, "topic"),
+    "items as independent": summarize_items(data.items, "topic"),
     "clusters (CR2)": summarize_items(data.items, "topic", cluster="cluster"),
 }
 print(f"{N_GROUPS} groups of 40 items in 8 clusters, nominal 95%")
 for name, summary in summaries.items():
     with warnings.catch_warnings():
-        # t intervals of bounded scores with few clusters: the warning is what we measure.
+        # The warning is on t intervals of bounded scores with few clusters, which we measure here.
         warnings.simplefilter("ignore")
         e = DirectEstimator().fit(**summary.fit_args).estimate()
     mu = truth.loc[e.labels].to_numpy()
     covered = np.mean((e.low <= mu) & (mu <= e.high))
     print(
         f"  {name:28s} mean standard error {np.sqrt(summary.sigma2).mean():.3f}, "
-        f"observations that count {summary.n_independent.mean():4.1f}, "
+        f"independent observations {summary.n_independent.mean():4.1f}, "
         f"covered {covered:.3f} ({e.method})"
     )
 
 # %%
-# The formulas behind it are plain functions on sums: one entry per cluster.
+# The formulas are functions of the sum and size of each cluster.
 
 totals = data.items.groupby(["topic", "cluster"])["score"].agg(["sum", "size"])
 codes = totals.index.get_level_values("topic").factorize()[0]
@@ -67,12 +66,11 @@ actual = np.std(summaries["clusters (CR2)"].z - truth.loc[list(summaries["cluste
 print(f"  actual error of the group means: {actual:.4f}")
 
 # %%
-# Five answers of the model to each of 100 questions are 500 rows, but not 500 questions: the
-# question is the cluster.
+# Five answers to each of 100 questions are 500 dependent rows, so the question is the cluster.
 
 rng = np.random.default_rng(1)
-chance = rng.beta(1, 1, size=100)  # of a right answer, question by question
-answers = rng.random((100, 5)) < chance[:, None]
+accuracy = rng.beta(1, 1, size=100)  # of each question
+answers = rng.random((100, 5)) < accuracy[:, None]
 question = np.repeat(np.arange(100), 5)
 naive = answers.std() / np.sqrt(answers.size)
 robust = clustered_standard_error(answers.ravel().astype(float), question)

@@ -1,10 +1,10 @@
 """
-A gate that knows its power
-===========================
+A gate that reports its power
+=============================
 
-Is the new version of a model no worse than the old one? A gate on 60 answers cannot tell,
-and says so; one on as many as it asks for can, and names the topic that broke. Two
-classifiers on a real robustness benchmark stand in for versions of a model.
+Is the new version of a model no worse than the old one? With 60 answers, the gate is undecided and
+reports how many it needs. With enough answers, it decides and names the topics that got worse. Two
+classifiers on a real robustness benchmark represent two versions of a model.
 """
 
 import numpy as np
@@ -18,10 +18,10 @@ old, new = by_model.index[:2]
 print(by_model.round(3).to_string())
 
 # %%
-# Sixty answers: whatever comes out, a loss of three points would hardly be seen.
+# With 60 answers, a loss of three points would rarely be detected.
 few = np.random.default_rng(0).choice(items["item"].unique(), 60, replace=False)
 print(gate(items[items["item"].isin(few)], old, new, margin=0.03))
 
 # %%
-# All answers, and what got worse: a table for a pull request.
+# With all answers, the table for a pull request shows which topics got worse.
 print(gate(items, old, new, margin=0.03, by="topic").to_markdown())

@@ -1,10 +1,11 @@
 """
-Items that are keyed wrongly
-============================
+Items with a wrong answer key
+=============================
 
-A benchmark whose key is wrong in some items punishes the models that are right. The answers of
-many models show it. Here keys are turned around on purpose, so that the truth is known: in a real
-matrix if SKBENCH_DATA names a folder with ``item_matrix_gsm.csv.gz``, else in simulated answers.
+Wrong answer keys penalize the models that answer correctly. The scores of many models can reveal
+them. This example reverses the keys of twelve items and counts how many are found. It uses real
+scores if SKBENCH_DATA names a folder with ``item_matrix_gsm.csv.gz``, and simulated scores
+otherwise.
 """
 
 import os
@@ -21,7 +22,7 @@ rng = np.random.default_rng(0)
 
 
 def simulated(n_items=400, n_models=80):
-    """Right and wrong answers of models; items differ in difficulty and discrimination."""
+    """Binary scores of models on items with different difficulty and discrimination."""
     slope = np.exp(rng.normal(0, 0.4, (n_items, 1)))
     logit = slope * rng.normal(0, 1.2, n_models) + rng.normal(0.3, 1.5, (n_items, 1))
     return rng.binomial(1, 1 / (1 + np.exp(-logit)))
@@ -42,19 +43,19 @@ flagged = audit.flagged.index[audit.flagged["flagged"] == "wrong key"]
 print(f"{len(set(flagged) & set(wrong))} of 12 found, {len(set(flagged) - set(wrong))} others")
 
 # %%
-# Their discrimination is negative, but so is that of some hard items whose key is right: an item
-# is flagged if its scores, turned around, would be like those of the other items.
+# Their discrimination is negative, but so is that of some hard items with a correct key. An item is
+# flagged if its reversed scores are like those of the other items.
 
 print(audit.flagged.head(5).round(2))
 
 # %%
-# With five of the models nothing can be said about single items, and the audit says so.
+# Five models are too few for conclusions about single items, and the audit reports this.
 
 few = item_audit(rows[rows["model"] < 5])
 print(few.sentences()[-1])
 
 # %%
-# Difficulty and discrimination of all items.
+# Plot difficulty and discrimination of all items.
 
 display = ScatterDisplay.from_item_audit(audit)
 display.plot()

@@ -1,10 +1,9 @@
 """
-From the logs of two evaluation programs to one table
-=====================================================
+Read the logs of two evaluation programs into one table
+=======================================================
 
-Writes small logs as lm-evaluation-harness and Inspect lay them out, reads the folder, and shows
-what was chosen and said on the way. With logs of your own it is one line, or
-``skbench report FOLDER``.
+This example writes small logs in the formats of lm-evaluation-harness and Inspect, reads the
+folder, and prints the notes. For your own logs, one call is enough, or ``skbench report FOLDER``.
 """
 
 import json
@@ -20,7 +19,7 @@ folder = Path(tempfile.mkdtemp())
 rng = np.random.default_rng(0)
 
 # %%
-# Samples of lm-evaluation-harness: a folder per model, a file per task, two filters.
+# lm-evaluation-harness writes a folder per model and a file per task. Here each has two filters.
 
 for name, ability in {"ada": 0.8, "bob": 0.6}.items():
     (folder / name).mkdir()
@@ -42,7 +41,7 @@ for name, ability in {"ada": 0.8, "bob": 0.6}.items():
         path.write_text("\n".join(map(json.dumps, samples)))
 
 # %%
-# Logs of Inspect: one model, three epochs.
+# Inspect writes a log per task. Here one model has three epochs.
 
 for task in ("algebra", "law"):
     log = {"version": 2, "status": "success", "eval": {"task": task, "model": "org/eve"}}
@@ -54,7 +53,7 @@ for task in ("algebra", "law"):
     (folder / f"2026-01-01_{task}.json").write_text(json.dumps(log))
 
 # %%
-# One call reads it all, and says what it chose.
+# One call reads all logs, and the notes report every choice.
 
 read = read_with_notes(folder, filter="flexible-extract")
 items = read.items
@@ -63,14 +62,14 @@ for note in read.notes:
     print("-", note.replace(str(folder), "logs"))
 
 # %%
-# Three answers to one question are no three questions: the item is their cluster.
+# Three answers to one question are dependent, so the item is their cluster.
 
 summary = summarize_items(items, by=["model", "topic"], cluster="item")
 estimate = DirectEstimator(interval="t").fit(**summary.fit_args).estimate()
 print(estimate.to_frame()[["value", "low", "high", "standard_error"]].round(3))
 
 # %%
-# What a run that broke off leaves behind is refused with its place, or skipped and counted.
+# A truncated line raises an error with its place. ``skip_bad_lines=True`` skips and counts it.
 
 with open(folder / "ada" / "samples_law_2026-01-01T12-00-00.000000.jsonl", "a") as file:
     file.write('\n{"doc_id": 30, "tar')

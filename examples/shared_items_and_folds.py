@@ -2,11 +2,10 @@
 Shared items decide the folds
 =============================
 
-When all models answer the same items, a topic whose ten items happen to be easy
-looks good for every model at once. A regression trained on some of the models of
-a topic then learns that luck, and hands it to the models that were held out. Folds
-that keep topics together prevent it. This script repeats a simulation and compares
-the two ways of cutting folds; nothing else differs.
+If all models answer the same ten items of a topic, and these happen to be easy, all models have
+high scores. A regression that is trained on some models of the topic learns this sampling error and
+transfers it to the held-out models. Folds that keep topics together prevent this. This example
+repeats a simulation that differs only in the folds.
 """
 
 import numpy as np
@@ -33,8 +32,8 @@ def one_repetition(seed):
     truth = data.truth.loc[list(summary.labels)].to_numpy()
     direct = DirectEstimator().fit(**summary.fit_args).estimate()
     rows = {}
-    untrue = {"groups": None, "sampling": Sampling(items_shared=False)}
-    for name, changed in {"random folds": untrue, "folds by topic": {}}.items():
+    unshared = {"groups": None, "sampling": Sampling(items_shared=False)}
+    for name, changed in {"random folds": unshared, "folds by topic": {}}.items():
         cv = CrossFitKFold(n_repeats=4, random_state=seed)
         eb = EmpiricalBayes(Ridge(), cv=cv, random_state=seed)
         e = eb.fit(**summary.fit_args | changed).estimate()
@@ -48,9 +47,9 @@ def one_repetition(seed):
 
 
 # %%
-# ``summarize_items`` sees from the item ids that models share items, and puts the
-# topic into ``summary.groups``; ``fit_args`` passes it on, with ``sampling``, which says that
-# items are shared. Claiming that they are not is what makes the first row.
+# ``summarize_items`` detects from the item ids that models share items, and puts the topic into
+# ``summary.groups``. ``fit_args`` contains it and ``sampling``. The first row of the results
+# declares instead that items are not shared.
 
 results = pd.concat({seed: one_repetition(seed) for seed in range(N_REPETITIONS)})
 means = results.groupby(level=1, sort=False).mean()

@@ -2,8 +2,8 @@
 From a polars frame to estimates
 ================================
 
-``summarize_items`` takes pandas and polars frames, eager or lazy. A lazy frame is
-never collected as a whole: sums per group are, and they are small.
+``summarize_items`` accepts pandas and polars frames, eager or lazy. A lazy frame is never
+collected as a whole, because polars computes the sums of each group.
 """
 
 import polars as pl
@@ -17,20 +17,20 @@ features = pl.from_pandas(data.features.reset_index())
 print(items.head(3))
 
 # %%
-# What one would compute first, and all that is needed, is done by the query engine.
+# The query engine filters the rows and computes the sums.
 
 lazy = items.lazy().filter(pl.col("topic") != "topic-00")
 summary = summarize_items(lazy, by=["model", "topic"], features=features)
 print(summary)
 
 # %%
-# From here on everything is small and in pandas; the labels are a MultiIndex.
+# The summary and the estimates are small pandas objects with a MultiIndex of labels.
 
 eb = EmpiricalBayes(Ridge(), random_state=0).fit(**summary.fit_args)
 table = eb.estimate().to_frame()
 print(table.loc["model-1"].head().round(3).to_string())
 
 # %%
-# And back to polars, if that is where the work goes on.
+# Convert the table back to polars.
 
 print(pl.from_pandas(table.reset_index()).select("model", "topic", "value", "low", "high").head(3))

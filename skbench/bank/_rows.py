@@ -13,7 +13,7 @@ from skbench._checks import (
     require_columns,
 )
 from skbench._warnings import warn
-from skbench.items.rows import CHANCE, as_frame, chances_of, collected
+from skbench.items.rows import CHANCE, as_frame, collected, probabilities_of
 
 
 class NewRows(NamedTuple):
@@ -36,7 +36,7 @@ def read_rows(bank, X, model, topic, item):
     position, code, new = positions_and_topics(bank, frame, topic, item)
     probability = None
     if CHANCE in frame.columns:
-        probability = chances_of(frame[CHANCE])
+        probability = probabilities_of(frame[CHANCE])
         invalid = ~((probability > 0) & (probability <= 1))
         if invalid.any():
             at = int(np.argmax(invalid))

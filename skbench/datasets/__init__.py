@@ -1,4 +1,4 @@
-"""Where item rows come from: simulators with known truth, real evaluations made on the spot."""
+"""Data sets with known true values: simulators and a real benchmark."""
 
 from skbench.datasets._data import ItemData
 from skbench.datasets.digits_c import load_digits_c, sample_items

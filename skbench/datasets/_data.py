@@ -1,4 +1,4 @@
-"""What the functions of this room return, and the checks they share."""
+"""`ItemData`, and checks shared by the data sets."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ from skbench._printed import Printed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemData(Printed):
-    """Item rows together with the truth about every group.
+    """Item rows with the true value of every group.
 
-    Not a `sklearn.utils.Bunch`: that is a dict, whose method `items` would hide
-    the field.
+    This is not a `sklearn.utils.Bunch`, because the method `items` of a dict would hide the
+    attribute.
 
     Attributes
     ----------
     items : DataFrame
-        One row per (model, item), or per judged answer.
+        One row per model and item, or per judged answer.
     truth : Series
-        True performances, score units, indexed by (model, topic) or by group.
+        True values in score units, indexed by model and topic, or by group.
     features : DataFrame
-        What is known about each topic (group), indexed by it.
+        Features of each topic (or group), indexed by it.
     DESCR : str
         A description.
 
@@ -48,7 +48,7 @@ class ItemData(Printed):
 
 
 def counts_of(values, name, unit, names, minimum=1):
-    """One whole number for each of the names of a unit, such as topics; at least `minimum`."""
+    """Return one integer of at least `minimum` for each name, such as each topic."""
     counts = np.asarray(values)
     if counts.dtype.kind not in "iu":
         raise ValueError(f"{name} must be an integer or one per {unit}, got {values!r}.")
@@ -65,13 +65,13 @@ def counts_of(values, name, unit, names, minimum=1):
 
 
 def numbered(kind, size):
-    """Names such as topic-07, all of one length."""
+    """Return names such as topic-07, all of the same length."""
     width = len(str(size - 1))
     return [f"{kind}-{i:0{width}d}" for i in range(size)]
 
 
 def item_ids(owners, kind, numbers):
-    """Ids such as law/item-07, of one length after the owner's name."""
+    """Return ids such as law/item-07, with numbers of the same length."""
     width = len(str(numbers.max()))
     pairs = zip(owners, numbers, strict=True)
     return np.array([f"{owner}/{kind}-{number:0{width}d}" for owner, number in pairs], object)

@@ -1,4 +1,4 @@
-"""Ten ways to damage stacks of small gray images, each at five severities."""
+"""Ten corruptions of stacks of small gray images, each at five severities."""
 
 import numpy as np
 from scipy import ndimage
@@ -7,23 +7,23 @@ SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def corrupt(images, corruption, severity, rng):
-    """A damaged copy of a stack of images, gray values from 0 to 1; severities are 1 to 5."""
-    damage, strengths = CORRUPTIONS[corruption]
-    return np.clip(damage(images, strengths[severity - 1], rng), 0, 1)
+    """Return a corrupted copy of images with gray values from 0 to 1. Severities are 1 to 5."""
+    function, strengths = CORRUPTIONS[corruption]
+    return np.clip(function(images, strengths[severity - 1], rng), 0, 1)
 
 
 def _noise(images, std, rng):
-    """Normal noise with standard deviation `std`."""
+    """Add normal noise with standard deviation `std`."""
     return images + rng.normal(0, std, images.shape)
 
 
 def _blur(images, std, rng):
-    """Gaussian blur, `std` in pixels."""
+    """Blur by a Gaussian filter, with `std` in pixels."""
     return ndimage.gaussian_filter(images, (0, std, std), mode="constant")
 
 
 def _rotation(images, degrees, rng):
-    """Rotation by `degrees` to the left or to the right."""
+    """Rotate by `degrees` to the left or to the right."""
     angle = np.radians(degrees) * _signs(len(images), rng)
     cos, sin = np.cos(angle), np.sin(angle)
     return _warp(images, [[cos, -sin], [sin, cos]])
@@ -36,19 +36,19 @@ def _shift(images, pixels, rng):
 
 
 def _contrast(images, share, rng):
-    """Contrast lowered to `share` of itself around the gray mean of each image."""
+    """Reduce the contrast of each image to a `share`, around its mean."""
     mean = images.mean(axis=(1, 2), keepdims=True)
     return mean + share * (images - mean)
 
 
 def _salt_and_pepper(images, share, rng):
-    """A `share` of the pixels set to 0 or 1."""
+    """Set a `share` of the pixels to 0 or 1."""
     extreme = rng.integers(0, 2, images.shape)
     return np.where(rng.random(images.shape) < share, extreme, images)
 
 
 def _occlusion(images, side, rng):
-    """A gray square of `side` pixels anywhere in the image."""
+    """Draw a gray square of `side` pixels at a random place."""
     height, width = images.shape[1:]
     top = rng.integers(0, height - side + 1, len(images))[:, None, None]
     left = rng.integers(0, width - side + 1, len(images))[:, None, None]
@@ -58,23 +58,23 @@ def _occlusion(images, side, rng):
 
 
 def _dimming(images, share, rng):
-    """Ink dimmed to `share` of its darkness."""
+    """Reduce the darkness of the ink to a `share`."""
     return share * images
 
 
 def _zoom(images, factor, rng):
-    """Enlarged or made smaller by `factor`, either with probability one half."""
+    """Enlarge or shrink by `factor`, each with probability 0.5."""
     scale = factor ** _signs(len(images), rng)
     return _warp(images, [[scale, 0], [0, scale]])
 
 
 def _shear(images, slope, rng):
-    """Slanted by `slope` columns a row, to the left or to the right."""
+    """Slant by `slope` columns per row, to the left or to the right."""
     return _warp(images, [[1, 0], [slope * _signs(len(images), rng), 1]])
 
 
-# Strengths were chosen so that classifiers fall from nearly clean accuracy to
-# near chance; in the order of severities 1 to 5.
+# Strengths of severities 1 to 5, chosen so that accuracy falls from almost that on clean images to
+# almost that of guessing.
 CORRUPTIONS = {
     "noise": (_noise, (0.15, 0.3, 0.5, 0.8, 1.5)),
     "blur": (_blur, (0.5, 0.8, 1.1, 1.5, 2.2)),
@@ -94,9 +94,9 @@ def _signs(size, rng):
 
 
 def _warp(images, matrix, offset=0.0):
-    """Pixel (row, column) of each image read at `matrix @ (row, column) + offset`."""
-    # Coordinates are relative to the center; outside is background. The third coordinate, the
-    # image's own number, lets one interpolation serve the whole stack.
+    """Read pixel (row, column) of each image at `matrix @ (row, column) + offset`."""
+    # Coordinates are relative to the center, and outside is background. The number of the image is
+    # a third coordinate, so that one interpolation is enough for all images.
     index = np.indices(images.shape, dtype=float)
     center = (np.array(images.shape[1:]) - 1).reshape(2, 1, 1, 1) / 2
     matrix = [[np.broadcast_to(entry, len(images)) for entry in row] for row in matrix]

@@ -1,4 +1,4 @@
-"""digits-C: a real robustness benchmark, small enough to be made on the spot."""
+"""digits-C: a real robustness benchmark, small enough to compute on demand."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 from skbench.items.rows import as_frame, refuse_missing
 
 _DESCRIPTION = """\
-digits-C: how five classifiers stand up to damaged handwritten digits
+digits-C: accuracy of five classifiers on corrupted handwritten digits
 
 Five scikit-learn classifiers are trained on one half of scikit-learn's digits
-(8 x 8 gray images of ten digits, split stratified by digit) and tested on the
-other half, {n_images} images, under ten corruptions at five severities each.
-A topic is one corruption at one severity; the {n_topics} topics and {n_models} models make
-{n_groups} groups. All models see the same damaged images.
+(8 x 8 gray images of ten digits, split by digit). They are tested on the other
+half, {n_images} images, under ten corruptions at five severities each. A topic is
+one corruption at one severity. The {n_topics} topics and {n_models} models make {n_groups} groups.
+All models are tested on the same corrupted images.
 
 Models: {models}.
 Corruptions: {corruptions}.
@@ -38,58 +38,56 @@ Corruptions: {corruptions}.
 
 @checked
 def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> ItemData:
-    """Make digits-C: five real classifiers on digits under ten corruptions.
+    """Compute digits-C: five classifiers on digits under ten corruptions.
 
-    Accuracies run from nearly 1 at severity 1 to near chance, 0.1, at severity
-    5. Every answer to every image is known, so a method that looks at a few
-    images per topic (`sample_items`) can be held against the accuracy on all.
+    Accuracies range from nearly 1 at severity 1 to about 0.1, that of guessing, at severity 5.
+    The answers to all images are known. So estimates from a few images per topic
+    (`sample_items`) can be compared with the accuracy on all images.
 
     Parameters
     ----------
     n_jobs : int, default=None
-        Topics made at the same time, as in joblib: None is 1 unless
-        `joblib.parallel_config` says otherwise. Does not change the result.
+        Number of topics computed in parallel, as in joblib. None means 1 unless
+        `joblib.parallel_config` is used. The result does not depend on it.
     random_state : None, int, RandomState or Generator, default=0
-        Decides the halves, the training and the damage.
+        Seed of the split, the training and the corruptions.
 
     Returns
     -------
     ItemData
         With attributes
 
-        - items : DataFrame, one row per (model, item), with columns `model`,
-          `topic` ("blur-3"), `corruption`, `severity` (1 to 5), `item`
-          ("blur-3/0412": the topic and the number of the image in scikit-learn's
-          digits), `score` (1 right, 0 wrong) and `confidence` (the highest
-          predicted probability, by models that only saw clean images: not
-          calibrated on damaged ones).
-        - truth : Series of accuracies on all images, indexed by (model, topic).
+        - items : DataFrame, one row per model and item, with columns `model`,
+          `topic` (such as "blur-3"), `corruption`, `severity` (1 to 5), `item`
+          (such as "blur-3/0412", with the number of the image in scikit-learn's
+          digits), `score` (1 if correct, else 0) and `confidence` (the highest
+          predicted probability, which is not calibrated on corrupted images).
+        - truth : Series of accuracies on all images, indexed by model and topic.
         - features : DataFrame indexed by topic, columns `corruption`, `severity`.
         - DESCR : str, a description.
 
     See Also
     --------
-    sample_items : A few items per topic, the same for all models.
-    make_items : Simulated items, for any number of models and topics.
+    sample_items : Sample items per topic, the same for all models.
+    make_items : Simulate items for any number of models and topics.
 
     Notes
     -----
-    Every topic draws from a generator of its own, spawned by the topic's place in
-    the list, so the damage depends neither on `n_jobs` nor on the order of work.
-    The same images come back in every topic: accuracies of topics are dependent
-    where all images are looked at, and nearly independent in small samples,
-    which `sample_items` draws separately for each topic.
+    Every topic has its own random generator, spawned by the topic's position, so the corruptions
+    do not depend on `n_jobs`. The same images are used in every topic, so accuracies of topics on
+    all images are dependent. In small samples, which `sample_items` draws separately for each
+    topic, they are nearly independent.
 
-    Another `random_state` means other training images too. Most accuracies then
-    move by a few hundredths, some under strong dimming and low contrast by up to
-    0.3: faint images all fall to one digit, and which one is decided in training.
+    `random_state` also changes the training images. Most accuracies then change by a few
+    hundredths. Under strong dimming and low contrast, some change by up to 0.3, because a model
+    predicts one digit for all faint images, and training decides which.
 
-    When not to use it: to judge a method for benchmarks of large language
-    models. Fifty topics with two strong known features (corruption and severity)
-    are kinder to regression than most leaderboards.
+    When not to use it: as evidence for benchmarks of large language models. Two features,
+    corruption and severity, predict the scores of the 50 topics well, so regression works better
+    than on most leaderboards.
 
-    The idea of fixed corruptions at five severities is from [1]_; corruptions,
-    images and models are different ones.
+    The idea of fixed corruptions at five severities is from [1]_, but corruptions, images and
+    models are different.
 
     References
     ----------
@@ -145,39 +143,39 @@ def sample_items(
     item: str = "item",
     random_state: RandomState = None,
 ) -> pd.DataFrame:
-    """Rows of a few random items per topic, the same items for all models.
+    """Sample a few items per topic, the same items for all models.
 
     Parameters
     ----------
     items : pandas.DataFrame
-        One row per (model, item).
+        One row per model and item.
     n_per_topic : int
-        Items to draw from every topic, without replacement.
+        Number of items to draw from every topic, without replacement.
     topic : str, default="topic"
-        Column of the topic.
+        The topic column.
     item : str, default="item"
-        Column of the item's id, unique within its topic. Two models that
-        answered the same item carry the same id.
+        The column of item ids, unique within a topic. An item has the same id for all models.
     random_state : None, int, RandomState or Generator, default=None
-        Decides the items.
+        Seed of the sample.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of the drawn items, in the order of `items`, index kept. A
-        model that did not answer a drawn item has one row less in that topic.
+        The rows of the sampled items, with the order and index of `items`. A model that did not
+        answer a sampled item has one row less in that topic.
 
     Raises
     ------
     ValueError
-        If there are no rows, a column is missing or has empty cells,
-        `n_per_topic` is no whole number of at least 1, or a topic has fewer items.
+        If there are no rows, if a column or a value is missing, if `n_per_topic` is not an
+        integer of at least 1, or if a topic has fewer items.
 
     Notes
     -----
-    The draw depends on the ids and on `random_state`, not on the order of rows.
-    When not to use it: to imitate a benchmark whose topics differ in size; this
-    draws equally many from each.
+    The sample depends on the ids and on `random_state`, but not on the order of rows.
+
+    When not to use it: to imitate a benchmark with topics of different sizes, because the sample
+    has the same number of items in each topic.
 
     Examples
     --------
@@ -192,17 +190,17 @@ def sample_items(
     require_columns(items.columns, [topic, item])
     refuse_missing(items[[topic, item]])
     keys = items[[topic, item]].apply(of_one_type)
-    # Categories sort as their values do.
+    # Categories would sort by their codes, not by their values.
     names = [keys[name].astype(object).to_numpy() for name in (topic, item)]
     pair = keys.groupby(names, sort=True).ngroup().to_numpy()
-    # Codes are sorted by topic and id, so the draw is blind to the order of rows.
+    # Codes are sorted by topic and id, so the sample does not depend on the order of rows.
     _, first_row = np.unique(pair, return_index=True)
     topics = keys[topic].iloc[first_row].reset_index(drop=True)
     sizes = topics.groupby(topics, observed=True, sort=False).size()
     if sizes.min() < n_per_topic:
         raise ValueError(
-            f"{topic} {sizes.idxmin()!r} has {sizes.min()} items, but {n_per_topic} per {topic} "
-            "were asked for. Lower n_per_topic or drop small topics first."
+            f"{topic} {sizes.idxmin()!r} has {sizes.min()} items, fewer than "
+            f"n_per_topic={n_per_topic}. Lower n_per_topic, or drop small topics first."
         )
     place = pd.Series(as_generator(random_state).random(len(topics)))
     drawn = place.groupby(topics, observed=True, sort=False).rank(method="first") <= n_per_topic
@@ -210,12 +208,12 @@ def sample_items(
 
 
 def _legacy(seed):
-    """A seed for scikit-learn, which takes no SeedSequence."""
+    """Return a seed for scikit-learn, which does not accept a SeedSequence."""
     return int(seed.generate_state(1)[0])
 
 
 def _halves(seed):
-    """Training and test images, their digits, and the numbers of the test images."""
+    """Return training and test images, their digits, and the numbers of the test images."""
     data = load_digits()
     images = data.images / 16
     train, test, train_digits, digits, _, numbers = train_test_split(
@@ -231,29 +229,29 @@ def _halves(seed):
 
 
 def _fitted_models(images, digits, seed):
-    """Five classifiers of different character, quick to train and to ask."""
+    """Train five different fast classifiers."""
     models = {
         "logistic regression": LogisticRegression(max_iter=1000),
         "nearest neighbours": KNeighborsClassifier(n_neighbors=5),
         "random forest": RandomForestClassifier(n_estimators=100, random_state=seed),
         "support vector machine": CalibratedClassifierCV(SVC(), ensemble=False),
-        # The usual 1e-9 leaves pixels that are always 0 with no variance at all.
+        # With the default 1e-9, pixels that are always 0 would have almost no variance.
         "naive Bayes": GaussianNB(var_smoothing=1e-2),
     }
     return {name: model.fit(_flat(images), digits) for name, model in models.items()}
 
 
 def _answers(models, images, digits, corruption, severity, seed):
-    """Scores and confidences of all models on one topic, each (n_models, n_images)."""
-    damaged = _flat(corrupt(images, corruption, severity, np.random.default_rng(seed)))
-    beliefs = np.stack([model.predict_proba(damaged) for model in models.values()])
-    # The digits 0 to 9 are the classes in order, so the column is the answer.
-    return (beliefs.argmax(axis=2) == digits).astype(int), beliefs.max(axis=2)
+    """Return scores and confidences of all models on one topic, each (n_models, n_images)."""
+    corrupted = _flat(corrupt(images, corruption, severity, np.random.default_rng(seed)))
+    probabilities = np.stack([model.predict_proba(corrupted) for model in models.values()])
+    # The classes are the digits 0 to 9 in order, so the column number is the digit.
+    return (probabilities.argmax(axis=2) == digits).astype(int), probabilities.max(axis=2)
 
 
 def _rows(models, topics, numbers, scores, confidences):
-    """The long frame of items; `scores` has shape (n_topics, n_models, n_images)."""
-    # Text columns are plain strings: categories would make later groupbys depend on `observed=`.
+    """Return the long frame of items. `scores` has shape (n_topics, n_models, n_images)."""
+    # With categories, later groupbys would depend on `observed=`, so text columns are strings.
     n_topics, n_models, n_images = scores.shape
     names = [_name(*topic) for topic in topics]
     ids = [f"{name}/{number:04d}" for name in names for number in numbers]

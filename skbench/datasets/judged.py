@@ -1,4 +1,4 @@
-"""Simulated answers that an autorater judged, a few of them human-labeled too."""
+"""Simulated answers with an LLM judge's verdicts and a few human labels."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ def make_judged_items(
     score: Literal["binary", "continuous"] = "binary",
     random_state: RandomState = None,
 ) -> ItemData:
-    """Simulate answers of a model, judged by an autorater and partly by people.
+    """Simulate answers of a model, all with an LLM judge's verdict and some with a human label.
 
-    An answer in group g is right with log odds ``intercept + effect of g``, effects
-    normal with mean 0. People are always right; the autorater judges all answers
-    and errs; the answers that people label are drawn at random.
+    An answer in group g is correct with log odds ``intercept + effect of g``, where the effects
+    are normal with mean 0. The judge (autorater) judges all answers and makes errors. Human
+    labels are always correct and cover a random sample of the answers.
 
     Parameters
     ----------
     n_groups : int, default=20
         Number of groups (topics).
     n_items : int or array-like of shape (n_groups,), default=200
-        Answers in every group, or in each; labeled ones included.
+        Number of answers per group, including labeled answers.
     n_labeled : int or array-like of shape (n_groups,), default=20
-        Of these, how many have a human label; 0 is allowed.
+        Number of answers per group with a human label. 0 is allowed.
     intercept : float, default=0.0
-        Log odds of a right answer in the middle group.
+        Log odds of a correct answer in an average group.
     group_std : float, default=1.0
         Standard deviation of the group effects, in log odds.
     feature_noise : float, default=0.5
-        Standard deviation of the difference between the feature of a group and its
-        effect, in log odds.
+        Standard deviation of the difference between the feature of a group and its effect, in
+        log odds.
     sensitivity, specificity : float in (0, 1), default=0.9
-        Probability that the autorater accepts a right answer, and that it rejects
-        a wrong one. With ``sensitivity = 1 - specificity`` it is pure noise.
+        Probability that the judge accepts a correct answer, and that it rejects an incorrect one.
+        With ``sensitivity = 1 - specificity``, its verdicts are pure noise.
     abstention : float in [0, 1), default=0.0
-        Probability that the autorater abstains, whether the answer is right or wrong.
+        Probability that the judge abstains, independent of the answer.
     drift : float, default=0.0
-        Standard deviation of the autorater's leniency between groups, in log odds:
-        in a lenient group it accepts more of the right answers and of the wrong.
+        Standard deviation of the judge's leniency between groups, in log odds. In a lenient
+        group, the judge accepts more correct and more incorrect answers.
     score : {"binary", "continuous"}, default="binary"
-        Whether the autorater accepts or gives a score in (0, 1). With the same
-        seed the first accepts where the second scores above one half.
+        Whether the judge returns a binary verdict or a score in (0, 1). With the same seed, it
+        accepts the answers whose score exceeds 0.5.
     random_state : None, int, RandomState or Generator, default=None
-        Decides everything. Groups are drawn first: the truth for one seed is the
-        same whatever the autorater and the labels.
+        Seed. Groups are drawn first, so `truth` does not depend on the parameters of the judge
+        and the labels.
 
     Returns
     -------
@@ -75,29 +75,29 @@ def make_judged_items(
 
         - items : DataFrame, one row per answer, with columns `group`, `item`,
           `autorater` (0 or 1; "y", "n" or "u" if `abstention` is positive; or a
-          score) and `human` (1 right, 0 wrong, nan where nobody labeled).
-        - truth : Series of probabilities of a right answer, indexed by group.
+          score) and `human` (1 correct, 0 incorrect, nan without a label).
+        - truth : Series of probabilities of a correct answer, indexed by group.
         - features : DataFrame indexed by group, column `feature`.
         - DESCR : str, a description.
 
     Raises
     ------
     ValueError
-        If a count is not whole, a count or a probability out of range, `intercept` not
-        finite, more items are to be labeled than there are, or a score is to abstain.
+        If a count is not an integer, if a count or probability is out of range, if `intercept` is
+        not finite, if a group has fewer items than labels, or if a continuous judge abstains.
 
     See Also
     --------
-    make_items : Simulated scores of several models, without an autorater.
+    make_items : Simulate scores of several models without a judge.
 
     Notes
     -----
-    The score is ``expit(m + leniency + L)`` with L standard logistic and m the log
-    odds of acceptance: ``logit(sensitivity)`` for right answers and
-    ``-logit(specificity)`` for wrong ones.
+    The score is ``expit(m + leniency + L)``, where L is standard logistic and m is the log odds of
+    acceptance: ``logit(sensitivity)`` for correct and ``-logit(specificity)`` for incorrect
+    answers.
 
-    When not to use it: as evidence that a method works with a real autorater,
-    whose errors depend on the answer and not only on whether it is right.
+    When not to use it: as evidence that a method works with a real judge, because a real judge's
+    errors depend on more than the correctness of the answer.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def make_judged_items(
     n_labeled = counts_of(n_labeled, "n_labeled", "group", groups, minimum=0)
     _check_enough(n_items, n_labeled, groups)
     if score == "continuous" and abstention > 0:
-        raise ValueError("A continuous autorater does not abstain: set abstention=0.")
+        raise ValueError("A continuous judge cannot abstain. Set abstention=0.")
 
     rng = as_generator(random_state)
     effect = group_std * rng.standard_normal(n_groups)
@@ -140,20 +140,20 @@ def make_judged_items(
         truth=pd.Series(truth, index=index, name="truth"),
         features=pd.DataFrame({"feature": feature}, index=index),
         DESCR=(
-            f"Simulated answers in {n_groups} groups, judged by a {score} autorater, "
-            f"{n_labeled.sum()} of {len(group)} by people"
+            f"Simulated answers in {n_groups} groups with verdicts of a {score} judge, "
+            f"{n_labeled.sum()} of {len(group)} with human labels"
         ),
     )
 
 
 def _few_of_each(group, n_labeled, rng):
-    """Which items are labeled: `n_labeled` random ones of each group."""
+    """Return which items are labeled: `n_labeled` random items of each group."""
     place = pd.Series(rng.random(len(group))).groupby(group).rank(method="first")
     return place.to_numpy() <= n_labeled[group]
 
 
 def _verdicts(latent, abstains, score, abstention):
-    """What the autorater says, from the log odds of its score."""
+    """Return the judge's verdicts or scores from the log odds of its scores."""
     if score == "continuous":
         return expit(latent)
     accepts = (latent > 0).astype(int)
@@ -163,4 +163,6 @@ def _verdicts(latent, abstains, score, abstention):
 def _check_enough(n_items, n_labeled, groups):
     if np.any(n_labeled > n_items):
         at = int(np.argmax(n_labeled > n_items))
-        raise ValueError(f"{groups[at]!r} has {n_items[at]} items, {n_labeled[at]} labeled.")
+        raise ValueError(
+            f"{groups[at]!r} has {n_items[at]} items, fewer than n_labeled={n_labeled[at]}."
+        )

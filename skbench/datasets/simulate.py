@@ -1,4 +1,4 @@
-"""Simulated evaluations whose true performances are known."""
+"""Simulated evaluations with known true values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from skbench._random import as_generator
 from skbench._types import Count, NonNegative, RandomState, Range, Share, checked
 from skbench.datasets._data import ItemData, counts_of, item_ids, numbered
 
-# Variance of a continuous score around its mean p is p (1 - p) / (1 + this).
+# The variance of a continuous score with mean p is p (1 - p) / (1 + _BETA_SIZE).
 _BETA_SIZE = 5.0
-# The nodes of the truth's quadrature grow with it.
+# The number of quadrature nodes grows with the standard deviation of difficulties.
 _MAX_ITEM_STD = 100
 
 
@@ -39,20 +39,19 @@ def make_items(
 ) -> ItemData:
     """Simulate an evaluation of several models on several topics.
 
-    The log odds of model m on item i of topic t are ``intercept + model effect +
-    topic effect + interaction of m and t - difficulty of i``, all effects
-    normal with mean 0. They are the log odds of a right answer, or of the mean
-    of a continuous score.
+    The log odds of model m on item i of topic t are ``intercept + model effect + topic effect +
+    interaction of m and t - difficulty of i``, where all effects are normal with mean 0. They are
+    the log odds of a correct answer, or of the mean of a continuous score.
 
     Parameters
     ----------
     n_models, n_topics : int, default=5 and 20
-        Numbers of models and of topics.
+        Numbers of models and topics.
     n_items : int or array-like of shape (n_topics,), default=30
-        Items of every topic, or of each.
+        Number of items per topic.
     intercept : float, default=0.0
-        Log odds of the middle model on the middle item of the middle topic; 0
-        is a performance of 0.5, 2 one near 0.9.
+        Log odds of an average model on an average item of an average topic. 0 corresponds to an
+        accuracy of 0.5, and 2 to about 0.9.
     topic_std : float, default=1.0
         Standard deviation of the topic effects, in log odds.
     model_std : float, default=0.5
@@ -62,60 +61,59 @@ def make_items(
     item_std : float, default=1.0
         Standard deviation of the difficulties of items, in log odds.
     shared_items : bool, default=True
-        Whether all models answer the same items. If not, every model has items
-        with ids and difficulties of their own.
+        Whether all models answer the same items. If not, every model has different items with
+        different difficulties.
     score : {"binary", "continuous"}, default="binary"
-        0 or 1; or a Beta variable in [0, 1] with mean p, the probability of a
-        1 in the binary case, and variance p (1 - p) / 6.
+        Binary scores are 0 or 1. Continuous scores have a beta distribution with the same mean p
+        and variance p (1 - p) / 6.
     cluster_size : int, default=1
-        Items in a cluster (questions about one text, say). Clusters stay within
-        a topic; its last one holds what is left over.
+        Number of items in a cluster, such as questions about one text. Clusters are within
+        topics, and the last one of a topic may be smaller.
     cluster_correlation : float in [0, 1], default=0.5
-        Correlation of the difficulties of two items in one cluster. The spread
-        of difficulties, hence the truth, does not depend on it.
+        Correlation of the difficulties of two items in a cluster. The true values do not depend
+        on it.
     feature_noise : float, default=0.5
-        Standard deviation of the difference between the feature of a topic and
-        its effect, in log odds: 0 reveals the effect, a value large relative to
-        `topic_std` hides it.
+        Standard deviation of the difference between the feature of a topic and its effect, in
+        log odds. With 0 the feature is the effect. With values much larger than `topic_std` it is
+        noise.
     random_state : None, int, RandomState or Generator, default=None
-        Decides everything. Effects of models and topics are drawn first: the
-        truth for one seed is the same whatever `n_items`, `shared_items`,
-        `score` and the clusters.
+        Seed. Effects of models and topics are drawn first, so `truth` does not depend on
+        `n_items`, `shared_items`, `score` and the clusters.
 
     Returns
     -------
     ItemData
         With attributes
 
-        - items : DataFrame, one row per (model, item), with columns `model`,
-          `topic`, `item`, `cluster` (of its own for every item if
-          `cluster_size` is 1) and `score`.
-        - truth : Series of true performances, indexed by (model, topic): the
-          expected score over all items the topic could have had, not only over
-          those that were drawn.
+        - items : DataFrame, one row per model and item, with columns `model`,
+          `topic`, `item`, `cluster` (different for every item if `cluster_size`
+          is 1) and `score`.
+        - truth : Series of true values, indexed by model and topic. A true value
+          is the expected score over the distribution of items, not the mean over
+          the sampled items.
         - features : DataFrame indexed by topic, column `feature`.
         - DESCR : str, a description.
 
     Raises
     ------
     ValueError
-        If a count is no whole number of at least 1, a standard deviation is negative or
-        not finite, `item_std` above 100, `intercept` not finite, `n_items` not of shape
-        (n_topics,), `cluster_correlation` outside [0, 1] or `score` unknown.
+        If a count is not an integer of at least 1, if a standard deviation is negative or not
+        finite, if `item_std` exceeds 100, if `intercept` is not finite, if `n_items` does not
+        have shape (n_topics,), if `cluster_correlation` is outside [0, 1], or if `score` is
+        unknown.
 
     See Also
     --------
-    load_digits_c : Real classifiers on real images.
+    load_digits_c : Compute the results of real classifiers on real images.
 
     Notes
     -----
-    The truth is the integral of the logistic function of the log odds over the
-    normal law of difficulties, by quadrature. With items shared by
-    models, errors of the direct estimates are correlated across models within a
-    topic, as they are in real evaluations.
+    A true value is the integral of the logistic function of the log odds over the normal
+    distribution of difficulties, computed by quadrature. If models share items, the errors of
+    their direct estimates are correlated within a topic, as in real evaluations.
 
-    When not to use it: as evidence that a method works on real evaluations,
-    whose effects are neither normal nor independent.
+    When not to use it: as evidence that a method works on real evaluations, because real effects
+    are neither normal nor independent.
 
     Examples
     --------
@@ -152,7 +150,7 @@ def make_items(
 
 
 def _layout(n_items, cluster_size):
-    """Topic, number within the topic and cluster of every item of one model."""
+    """Return topic, number within the topic and cluster of every item of one model."""
     topic = np.repeat(np.arange(len(n_items)), n_items)
     number = np.arange(n_items.sum()) - np.repeat(n_items.cumsum() - n_items, n_items)
     within = number // cluster_size
@@ -167,7 +165,7 @@ def _layout(n_items, cluster_size):
 
 
 def _difficulties(layout, correlation, n_sets, rng):
-    """Standard normal difficulties, correlated in clusters, shape (n_sets, n_items)."""
+    """Draw standard normal difficulties of shape (n_sets, n_items), correlated in clusters."""
     cluster = layout["cluster"]
     common = rng.standard_normal((n_sets, cluster[-1] + 1))[:, cluster]
     own = rng.standard_normal((n_sets, len(cluster)))
@@ -178,13 +176,13 @@ def _draw_scores(log_odds, score, rng):
     mean = expit(log_odds)
     if score == "binary":
         return (rng.random(mean.shape) < mean).astype(int)
-    # expit(-x) rather than 1 - expit(x), which is 0 from x = 37 on.
+    # expit(-x) instead of 1 - expit(x), which rounds to 0 from x = 37.
     return rng.beta(_BETA_SIZE * mean, _BETA_SIZE * expit(-log_odds))
 
 
 def _expected_score(log_odds, item_std):
-    """Mean of expit(log_odds - item_std * N(0, 1)), elementwise."""
-    # The trapezoidal rule with such steps is exact to 1e-13 (test_truth_is_the_integral).
+    """Return the mean of expit(log_odds - item_std * N(0, 1)), elementwise."""
+    # The trapezoidal rule with this step is accurate to 1e-13 (test_truth_is_the_integral).
     step = 0.5 / max(item_std, 1)
     nodes = np.arange(-9, 9 + step, step)
     weights = np.exp(-(nodes**2) / 2)
@@ -192,7 +190,7 @@ def _expected_score(log_odds, item_std):
 
 
 def _rows(models, topics, layout, scores, shared_items):
-    """The long frame of items: all items of the first model, then of the next."""
+    """Return the long frame of items, model by model."""
     topic = np.array(topics, object)[layout["topic"]]
 
     def ids(kind, number):

@@ -1,6 +1,6 @@
-"""Other people's programs: harnesses, test runners, trackers and notebooks.
+"""Integrations with harnesses, test runners, trackers and notebooks.
 
-Nothing here is a hard dependency; each function imports its package when it is called.
+All packages are optional. Each function imports its package when it is called.
 """
 
 from skbench._lazy import attach

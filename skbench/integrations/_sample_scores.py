@@ -1,4 +1,4 @@
-"""Scores of the samples of an Inspect task -> what its metrics report; nothing of Inspect."""
+"""Compute the values of the metrics from the scores of samples of an Inspect task."""
 
 import warnings
 from numbers import Real
@@ -17,9 +17,9 @@ _PARTS = {"": "value", "_stderr": "standard_error", "_low": "low", "_high": "hig
 
 
 class Baseline(NamedTuple):
-    """Scores and texts by sample id, as text; and whether samples were numbered once shuffled.
+    """Scores and texts by sample id, and whether samples were numbered after shuffling.
 
-    Texts are there for means of epochs only, which `InspectStopping` takes.
+    Texts are present only with means of epochs, which `InspectStopping` uses.
     """
 
     scores: dict
@@ -28,18 +28,18 @@ class Baseline(NamedTuple):
 
 
 class _Numbers(dict):
-    """What a metric reports, with a clear error where Inspect's grouped wants one number."""
+    """Values of a metric, with a clear error if Inspect's grouped requests a single number."""
 
     def __float__(self):
         raise TypeError(
-            f"A group cannot have several numbers ({listed(self)}). In place of "
-            "grouped(mean_interval(), KEY), use group_means(KEY)."
+            f"grouped() needs one number per group, but got several ({listed(self)}). Use "
+            "group_means(KEY) instead of grouped(mean_interval(), KEY)."
         )
 
 
 @checked
 def mean_of(scores, cluster: str | None, confidence_level: Level):
-    """The mean of all samples, its standard error and interval, by name."""
+    """Return the mean of all samples, its standard error and interval, by name."""
     rows = _rows(scores, topic=None, cluster=cluster)
     if rows.empty:
         return _Numbers.fromkeys((f"mean{part}" for part in _PARTS), np.nan)
@@ -50,7 +50,7 @@ def mean_of(scores, cluster: str | None, confidence_level: Level):
 def means_by_group(
     scores, group_key: str, cluster: str | None, shrink: bool, confidence_level: Level
 ):
-    """The same of each group."""
+    """Return the mean of each group, its standard error and interval, by name."""
     rows = _rows(scores, topic=group_key, cluster=cluster)
     if rows.empty:
         return {}
@@ -61,7 +61,7 @@ def means_by_group(
 
 @checked
 def difference_from(scores, baseline: dict, cluster: str | None, confidence_level: Level):
-    """The mean of the paired differences from a baseline, with the number of pairs."""
+    """Return the mean of the paired differences from a baseline, and the number of pairs."""
     rows = _rows(scores, topic=None, cluster=cluster)
     paired = rows["item"].isin(baseline)
     if not paired.any():
@@ -79,12 +79,12 @@ def difference_from(scores, baseline: dict, cluster: str | None, confidence_leve
 
 
 def baseline_of(source, score, means=False):
-    """`Baseline` of a dict or of a log of Inspect: scores as reduced there, or means of epochs."""
+    """Return the `Baseline` of a dict or an Inspect log, with its reduced scores or means."""
     if isinstance(source, dict):
         for item, value in source.items():
             if not isinstance(item, (str, int)) or not isinstance(value, (Real, np.bool_)):
                 raise TypeError(
-                    "baseline must hold numbers by sample id, which is text or a whole number, got "
+                    "baseline must map sample ids (text or integers) to numbers, got "
                     f"{{{item!r}: {value!r}}}."
                 )
         scores = {str(item): float(value) for item, value in source.items()}
@@ -92,7 +92,7 @@ def baseline_of(source, score, means=False):
     if not isinstance(source, str):
         raise TypeError(
             "baseline must be the path of a log as a string, or a dict of scores by sample id, got "
-            f"{type(source).__name__}. Only these can be written into the new log."
+            f"{type(source).__name__}."
         )
     from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
@@ -100,7 +100,7 @@ def baseline_of(source, score, means=False):
         log = read_eval_log(source, header_only=not source.endswith(".json"))
         samples = read_eval_log_sample_summaries(source)
     except ValueError as error:
-        raise ValueError(f"baseline {source!r} is no log of Inspect: {error}. Give one.") from error
+        raise ValueError(f"baseline {source!r} is not an Inspect log: {error}.") from error
     ids = log.eval.dataset.sample_ids or [""]
     in_order = isinstance(ids[0], int) and ids == [*range(ids[0], ids[0] + len(ids))]
     return Baseline(
@@ -118,8 +118,8 @@ def _scores_of(source, log, samples, score, means):
         reduced = [found for found in log.reductions or () if found.scorer == scorer]
         if len(reduced) != 1:
             raise ValueError(
-                f"baseline {source!r} reduces epochs by {listed(reducers)}, and holds "
-                f"{len(reduced)} lists of reduced scores. Give one of them as {{id: score}}."
+                f"baseline {source!r} reduces epochs by {listed(reducers)} and has "
+                f"{len(reduced)} lists of reduced scores. Pass one of them as {{id: score}}."
             )
         scores = [(sample.sample_id, sample) for sample in reduced[0].samples]
     numbers = [number_of(found, item, part) for item, found in scores]
@@ -128,7 +128,7 @@ def _scores_of(source, log, samples, score, means):
 
 
 def text_of(question):
-    """Text of a question as a log's summaries keep it: long ones cut, "(Image)" for an image."""
+    """Return the text of a question as the summaries of a log keep it (truncated, no images)."""
     from inspect_ai.log import EvalSampleSummary
 
     kept = EvalSampleSummary(id=0, epoch=1, input=question, target="").input
@@ -136,7 +136,7 @@ def text_of(question):
 
 
 def _scorer_of(source, samples, score):
-    """Name of the scorer, and of a part of its score where this is a dict."""
+    """Return the name of the scorer, and of the part of its score if this is a dict."""
     names = {}
     for sample in samples:
         for name, found in (sample.scores or {}).items():
@@ -144,14 +144,14 @@ def _scorer_of(source, samples, score):
             names |= {f"{name}/{part}" if part else name: (name, part) for part in parts}
     if score not in names and (score is not None or len(names) != 1):
         raise ValueError(
-            f"baseline {source!r} has scores of {listed(names) or 'nothing'}, and score is "
+            f"baseline {source!r} has the scores {listed(names) or 'of no scorer'}, but score is "
             f"{score!r}. Pass score= with one of them."
         )
     return names[score] if score else next(iter(names.values()))
 
 
 def _rows(scores, **keys):
-    """One row per sample, the mean of its epochs where these come one by one."""
+    """Return one row per sample, with the mean of its epochs."""
     columns = {"item": [str(sample.sample_id) for sample in scores]}
     columns["score"] = [number_of(sample.score, sample.sample_id) for sample in scores]
     for role, key in keys.items():
@@ -165,12 +165,12 @@ def _rows(scores, **keys):
 
 
 def number_of(score, sample_id, part=""):
-    """The score of a sample as Inspect's own metrics read it, nan where it has none."""
+    """Return the score of a sample as Inspect's own metrics read it, nan without a score."""
     value = score.value.get(part, np.nan) if part and isinstance(score.value, dict) else score.value
     if isinstance(value, (list, dict)):
         raise ValueError(
             f"The score of sample {sample_id!r} is a {type(value).__name__}, not a number. "
-            'Name the parts of a dict, as in metrics={"*": [mean_interval()]}, or take another '
+            'Name the parts of a dict, as in metrics={"*": [mean_interval()]}, or use another '
             "scorer."
         )
     if isinstance(value, str):
@@ -185,23 +185,23 @@ def _label(sample, role, key):
     label = metadata.get(key)
     if not isinstance(label, (str, int, float)) or label != label or label == "":
         what = {"topic": "group_key", "cluster": "cluster"}[role]
-        holds = listed([repr(name) for name in metadata]) if metadata else "nothing"
+        known = listed([repr(name) for name in metadata]) if metadata else "no keys"
         raise ValueError(
             f"{what}={key!r}: sample {sample.sample_id!r} has no such label in its metadata, which "
-            f"holds {holds}. Give every sample one: Sample(..., metadata={{{key!r}: ...}})."
+            f"has {known}. Add a label to every sample: Sample(..., metadata={{{key!r}: ...}})."
         )
     return str(label)
 
 
 def _estimates(rows, by, cluster, estimator, confidence_level):
-    """Estimates of the groups in order; what the samples so far cannot tell is nan."""
+    """Return estimates of the groups in order, with nan for values that are still unknown."""
     means = rows.groupby(by)["score"].mean().to_numpy()
     unknown = dict.fromkeys(_PARTS, np.full(len(means), np.nan)) | {"": means}
     if cluster:
         sizes = rows.groupby([by, "cluster"]).size()
         if sizes.max() > 1 and len(sizes) == len(means):  # each group is one cluster
             return unknown
-    with warnings.catch_warnings(action="ignore"):  # of what is unknown, mostly
+    with warnings.catch_warnings(action="ignore"):  # mostly on unknown variances
         summary = summarize_items(rows, by, cluster=cluster and "cluster", topic=None)
         if np.isnan(summary.sigma2).any():
             return unknown
@@ -210,12 +210,12 @@ def _estimates(rows, by, cluster, estimator, confidence_level):
 
 def _columns(estimate):
     columns = {part: getattr(estimate, field) for part, field in _PARTS.items()}
-    unknown = np.isnan(columns["_low"])  # one cluster alone, whose error is that of the others
+    unknown = np.isnan(columns["_low"])  # one cluster, whose variance is borrowed
     return columns | {"_stderr": np.where(unknown, np.nan, columns["_stderr"])}
 
 
 def _named(names, columns):
-    """Numbers by the names that Inspect shows."""
+    """Return numbers by the names that Inspect shows."""
     values = _Numbers(
         (f"{name}{part}", float(column[i]))
         for i, name in enumerate(names)
@@ -223,7 +223,7 @@ def _named(names, columns):
     )
     if len(values) < len(names) * len(columns):
         raise ValueError(
-            f"The groups {listed(names)} cannot be reported: one has the name of another with "
-            f"{listed([*columns][1:], show=repr)} at its end. Rename it."
+            f"The names of the groups {listed(names)} are ambiguous, because one is another's name "
+            f"with an ending of {listed([*columns][1:], show=repr)}. Rename it."
         )
     return values

@@ -1,4 +1,4 @@
-"""Runs of one stochastic test, and what they show of its probability to pass."""
+"""Runs of a stochastic test, and the interval of its probability of passing."""
 
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 import numpy as np
 
 from skbench._numbers import number, score_form
-from skbench._parameters import Range, checked  # of skbench._types, which takes pandas
+from skbench._parameters import Range, checked  # skbench._types would import pandas
 from skbench.stats.sequential import truncated_binomial
 
 
 class Runs:
-    """A test that is run until an interval of its probability to pass decides."""
+    """A test that is run until an interval of its probability of passing decides."""
 
     @checked
     def __init__(
@@ -28,7 +28,7 @@ class Runs:
         self._points = _points(runs, min_pass, confidence_level, aim)
 
     def add(self, passed):
-        """Count a run; return whether to stop."""
+        """Count a run, and return whether to stop."""
         self.passes += passed
         self.fails += not passed
         n, k, _ = self._points
@@ -41,14 +41,14 @@ class Runs:
 
     @property
     def verdict(self):
-        """What the interval shows."""
+        """The verdict of the interval: "pass", "fail" or "undecided"."""
         if self.low >= self.min_pass:
             return "pass"
         return "fail" if self.high < self.min_pass else "undecided"
 
     @property
     def passed(self):
-        """Whether the test is to pass."""
+        """Whether the test passes."""
         return "pass" in (self.verdict, self.verdict == "undecided" and self.undecided)
 
     @property
@@ -69,20 +69,21 @@ class Runs:
         if self._n < self.runs:
             cannot = "pass" if self.undecided == "fail" else "fail"
             words += f"; it can no longer {cannot} within {self.runs:,} runs"
-        return f"{words}; taken as {self.undecided}"
+        return f"{words}; counts as {self.undecided}"
 
 
 @lru_cache(maxsize=64)
 def _points(runs, min_pass, confidence_level, aim):
-    """Where a test stops; fewer runs than can show anything are refused."""
+    """Return the results at which a test stops. Raise if there are too few runs to decide."""
     least = truncated_binomial.least_trials(min_pass, confidence_level, aim)
     if runs >= least:
         return truncated_binomial.stopping_points(runs, min_pass, confidence_level, aim)
     never, other, remedy = {
-        "above": ("passes", "pass", "fail only what is shown to be below"),
-        "below": ("fails", "fail", "pass only what is shown to be above"),
+        "above": ("passes", "pass", "fail only if the probability is below min_pass"),
+        "below": ("fails", "fail", "pass only if the probability is above min_pass"),
     }[aim]
     raise ValueError(
-        f"runs={runs} is too few: if every run {never}, {least:,} runs show that the probability "
-        f"to pass is {aim} min_pass={min_pass:g}. Give as many, or undecided={other!r} to {remedy}."
+        f"runs={runs} is too few. Even if every run {never}, {least:,} runs are needed to show "
+        f"that the probability of passing is {aim} min_pass={min_pass:g}. Pass more runs, or "
+        f"undecided={other!r} to {remedy}."
     )

@@ -1,7 +1,7 @@
-"""Metrics of Inspect, which finds them by the entry point ``inspect_ai``.
+"""Metrics for Inspect, registered by the entry point ``inspect_ai``.
 
-Inspect loads this module whenever it starts, so all else is imported when a metric is made.
-Without Inspect the metrics are plain functions of scores, as their pages and tests need them.
+Inspect loads this module at every start, so other modules are imported when a metric is created.
+Without Inspect, the metrics are plain functions of scores.
 """
 
 from __future__ import annotations
@@ -21,39 +21,40 @@ except ImportError:
 def mean_interval(
     cluster: str | None = None, confidence_level: float = 0.95
 ) -> Callable[[list[Any]], dict[str, float]]:
-    """Metric: the mean of the scores, its standard error and an interval.
+    """Metric with the mean of the scores, its standard error and an interval.
 
     Parameters
     ----------
     cluster : str, default=None
-        Key in the samples' metadata of clusters of dependent samples, such as the passage of
-        several questions.
+        Metadata key of the cluster of dependent samples, such as the passage of several
+        questions.
     confidence_level : float, default=0.95
+        Confidence level of the interval.
 
     Returns
     -------
     metric
-        Reports ``mean``, ``mean_stderr``, ``mean_low`` and ``mean_high``, in units of the score.
+        Reports ``mean``, ``mean_stderr``, ``mean_low`` and ``mean_high``, in score units.
 
     Raises
     ------
     ValueError
-        By the metric, if a sample lacks the metadata, or its score is a dict or a list.
+        If a sample lacks the metadata, or its score is a dict or a list. The metric raises it.
 
     Notes
     -----
-    The same numbers as ``DirectEstimator`` of `skbench.summarize_items`: Wilson's interval for
-    right and wrong answers, else Student's; with clusters the CR2 variance with the degrees of
-    freedom of Bell and McCaffrey, rounded down. An interval keeps its width where all answers are
-    right. Inspect leaves out samples without a score and reduces epochs first, by their mean if
-    the task names no other reducer. What the samples cannot tell is nan, such as a standard error
-    from one cluster.
+    The numbers are those of ``DirectEstimator`` with `skbench.summarize_items`. Binary scores
+    have Wilson intervals, and others have Student's t intervals. With clusters, the variance is
+    CR2, with the degrees of freedom of Bell and McCaffrey rounded down. If all answers are
+    correct, the interval still has positive width. Inspect excludes samples without a score, and
+    first reduces epochs, by default to their mean. Unknown values, such as a standard error from
+    one cluster, are nan.
 
-    When not to use it: for benchmarks whose samples are all there is.
+    When not to use it: if the samples are the whole population of interest.
 
     Examples
     --------
-    >>> from types import SimpleNamespace as Sample  # as Inspect hands them over
+    >>> from types import SimpleNamespace as Sample  # in place of Inspect's scores
     >>> scores = [Sample(sample_id=i, score=Sample(value=1.0)) for i in range(10)]
     >>> {name: round(value, 2) for name, value in mean_interval()(scores).items()}
     {'mean': 1.0, 'mean_stderr': 0.09, 'mean_low': 0.72, 'mean_high': 1.0}
@@ -63,7 +64,7 @@ def mean_interval(
     def mean_interval(scores: list[Any]) -> dict[str, float]:
         return mean_of(scores, cluster, confidence_level)
 
-    mean_interval([])  # refuses what no metric can be made of, before anything has run
+    mean_interval([])  # raises errors for wrong arguments before the task runs
     return mean_interval
 
 
@@ -74,25 +75,26 @@ def group_means(
     shrink: bool = False,
     confidence_level: float = 0.95,
 ) -> Callable[[list[Any]], dict[str, float]]:
-    """Metric: the mean of each group of samples, its standard error and an interval.
+    """Metric with the mean of each group of samples, its standard error and an interval.
 
     Parameters
     ----------
     group_key : str
-        Key in the samples' metadata of the groups, such as the topic.
+        Metadata key of the group, such as the topic.
     cluster : str, default=None
         As in `mean_interval`.
     shrink : bool, default=False
-        Whether groups borrow from each other, by `skbench.MixedModel`: much more precise where
-        groups have few samples, but the interval then promises its level on average over the
-        groups, not for each.
+        Whether groups borrow strength from each other by `skbench.MixedModel`. Estimates of
+        groups with few samples are then much more precise, but the intervals have their coverage
+        on average over groups, not for each group.
     confidence_level : float, default=0.95
+        Confidence level of the intervals.
 
     Returns
     -------
     metric
-        Reports for a ``topic`` that is ``law`` the values ``topic=law``, ``topic=law_stderr``,
-        ``topic=law_low`` and ``topic=law_high``.
+        Reports, for the group ``law`` of the key ``topic``, the values ``topic=law``,
+        ``topic=law_stderr``, ``topic=law_low`` and ``topic=law_high``.
 
     Raises
     ------
@@ -101,10 +103,10 @@ def group_means(
 
     Notes
     -----
-    The same numbers as ``DirectEstimator`` or ``MixedModel`` of `skbench.summarize_items`, but for
-    a group that has no interval, as its samples are one cluster: its standard error is nan, too.
+    The numbers are those of ``DirectEstimator`` or ``MixedModel`` with `skbench.summarize_items`,
+    with one exception: if the samples of a group are one cluster, its standard error is nan.
 
-    When not to use it: for means of groups without intervals, which Inspect's ``grouped`` has.
+    When not to use it: Inspect's ``grouped`` reports means of groups without intervals.
 
     Examples
     --------
@@ -130,18 +132,20 @@ def difference(
     score: str | None = None,
     confidence_level: float = 0.95,
 ) -> Callable[[list[Any]], dict[str, float]]:
-    """Metric: the mean difference from a baseline, paired sample by sample.
+    """Metric with the mean difference from a baseline, paired by sample.
 
     Parameters
     ----------
     baseline : str or dict
-        Path of the log of an earlier run; or scores by sample id. The new log holds all
-        parameters, and a path keeps it small.
+        Path of the log of an earlier run, or scores by sample id. The new log records all
+        parameters, so a path keeps it small.
     cluster : str, default=None
         As in `mean_interval`.
     score : str, default=None
-        Scorer of the baseline's log, where it has several; ``scorer/part`` of a score in parts.
+        Scorer of the baseline's log, needed if it has several. Use ``scorer/part`` if the score
+        has parts.
     confidence_level : float, default=0.95
+        Confidence level of the interval.
 
     Returns
     -------
@@ -152,21 +156,21 @@ def difference(
     Raises
     ------
     ValueError
-        If the baseline is no log of Inspect, has several scorers or reducers of epochs, or was
-        shuffled before Inspect numbered its samples; and as `mean_interval`.
+        If the baseline is not an Inspect log, has several scorers or reducers of epochs, or was
+        shuffled before Inspect numbered its samples. Also as in `mean_interval`.
     TypeError
-        If a dict holds anything but numbers by sample id.
+        If a dict does not map sample ids to numbers.
     FileNotFoundError
         If there is no such file.
 
     Notes
     -----
-    The same numbers as `skbench.compare_models` of the scores of both, epochs reduced as each task
-    says: give both the same reducer. Samples that one of the two lacks are left out: see
-    ``difference_n``. Pairs are samples of one id, as Inspect gives no metric their texts.
-    `skbench.read_items` of both logs compares these, too.
+    The numbers are those of `skbench.compare_models` for both runs. Each task reduces its own
+    epochs, so use the same reducer in both. Samples in only one run are excluded, and
+    ``difference_n`` counts the pairs. Samples are paired by id alone, because Inspect does not
+    pass their texts to metrics. `skbench.read_items` of both logs also compares the texts.
 
-    When not to use it: to decide while a task runs, which is what `InspectStopping` is for.
+    When not to use it: to decide while a task runs, use `InspectStopping`.
 
     Examples
     --------
@@ -181,8 +185,8 @@ def difference(
     earlier = baseline_of(baseline, score)
     if earlier.numbered:
         raise ValueError(
-            f"baseline {baseline!r} was shuffled before Inspect numbered its samples, so that its "
-            "ids may be other questions here. Give each sample an id, and run the baseline again."
+            f"baseline {baseline!r} was shuffled before Inspect numbered its samples, so the same "
+            "id may be a different question here. Give each sample an id, and rerun the baseline."
         )
 
     def difference(scores: list[Any]) -> dict[str, float]:

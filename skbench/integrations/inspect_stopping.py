@@ -1,4 +1,4 @@
-"""Early stopping of an evaluation that Inspect runs."""
+"""Early stopping of Inspect tasks."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from skbench._types import Path
 from skbench.comparison import SequentialComparison, SequentialMean, SequentialResult
 from skbench.integrations._sample_scores import baseline_of, number_of, text_of
 
-_RUNNING = WeakValueDictionary()  # by the id that Inspect gives a run of a task
+_RUNNING = WeakValueDictionary()  # by Inspect's id of the run of a task
 
 
 @cache
-def _hear_of_failures():
-    """Have Inspect report samples that end without a score, too: early stopping hears of others."""
+def _hook_unscored_samples():
+    """Hook into samples that end without a score, which Inspect does not report otherwise."""
     from inspect_ai.hooks import Hooks, hooks
 
-    @hooks(name="skbench_stopping", description="Samples that end without a score.")
+    @hooks(name="skbench_stopping", description="Count samples that end without a score.")
     class SampleEnds(Hooks):
         def enabled(self):
             return len(_RUNNING) > 0
@@ -34,18 +34,19 @@ def _hear_of_failures():
 
 
 class InspectStopping:
-    """Stop a task of Inspect once its items have decided, or will not decide.
+    """Stop an Inspect task as soon as its items decide, or can no longer decide.
 
     Parameters
     ----------
     sequential : SequentialMean or SequentialComparison
-        The decision to make; it may have seen items before.
+        The decision rule. It may already contain items.
     baseline : str or dict, default=None
-        Path of the log of the baseline, or its scores by sample id, for a `SequentialComparison`
-        whose first name is the model that runs now. Samples without one are run but not compared.
-        Of a log, the means of epochs count, and a task with other texts under its ids is refused.
+        Path of the log of the baseline, or its scores by sample id. It is needed for a
+        `SequentialComparison`, whose first name must be the model that runs now. Samples without
+        a baseline score are run but not compared. The scores of a log are means of epochs. A task
+        with the same ids but different texts raises an error.
     scorer : str, default=None
-        Scorer whose score counts; None takes the first.
+        Scorer whose score is used, by default the first.
     state : str or path, default=None
         File to which the state is saved after every batch.
 
@@ -56,13 +57,15 @@ class InspectStopping:
 
     Notes
     -----
-    Early answers may be the easy ones. Samples are therefore counted in the order of the
-    dataset, each with the mean of all its epochs, and a late one holds up those after it. Epochs
-    that fail, or stay without a score, are left out, as by Inspect itself.
-    Samples are known by their task and id: one that `sequential` has counted is not counted again.
-    A `SequentialMean` takes the name of the model, if it has none, and refuses another.
-    The order must be unrelated to the scores: shuffle the dataset (``dataset.shuffle(seed)``),
-    and give samples ids, as Inspect numbers the others only after that.
+    Early answers may be the easy ones. Samples are therefore counted in the order of the data set,
+    so an unfinished sample delays those after it. Each counts with the mean of all its epochs.
+    Epochs without a score are excluded, as in Inspect. Task and id identify a sample, and a sample
+    in `sequential` is not counted again. A `SequentialMean` without a name takes that of the
+    model, and raises an error for another model.
+
+    The order must be unrelated to the scores, so shuffle the data set
+    (``dataset.shuffle(seed)``). Give samples ids before, because Inspect numbers samples without
+    ids after the shuffle.
 
     When not to use it: to save epochs of single samples.
 
@@ -85,8 +88,8 @@ class InspectStopping:
     ) -> None:
         if hasattr(sequential, "names") != (baseline is not None):
             raise ValueError(
-                "A SequentialComparison needs baseline=..., a log or scores by sample id, and a "
-                "SequentialMean takes none."
+                "A SequentialComparison needs baseline=... (a log or scores by sample id), but a "
+                "SequentialMean does not accept it."
             )
         self.sequential = sequential
         self.baseline, self._texts = None, {}
@@ -102,27 +105,28 @@ class InspectStopping:
 
     async def start_task(self, task: Any, samples: Sequence[Any], epochs: int) -> str:
         """Register the samples and return a name for the log."""
-        if self.baseline is None:  # names of a comparison are the user's own
+        if self.baseline is None:  # the names of a comparison are free
             if self.sequential.name not in (None, task.model):
                 raise ValueError(
-                    f"The SequentialMean is of {self.sequential.name!r}, and the task runs "
-                    f"{task.model!r}. Start one for each model."
+                    f"The SequentialMean is for {self.sequential.name!r}, but the task runs "
+                    f"{task.model!r}. Create one for each model."
                 )
             self.sequential.name = task.model
-        self._task = str(task.task).rsplit("/", 1)[-1]  # as the log is read later
+        self._task = str(task.task).rsplit("/", 1)[-1]  # as in the rows that are read from the log
         self._order, self._epochs = [sample.id for sample in samples], epochs
         if self.baseline is not None and self.baseline.keys().isdisjoint(map(str, self._order)):
             raise ValueError(
-                f"baseline has scores of {listed(self.baseline, 3, repr)}, and of no sample of the "
-                f"task, which has {listed(self._order, 3, repr)}. Give the scores of these."
+                f"baseline has no score of any sample of the task. It has the ids "
+                f"{listed(self.baseline, 3, repr)}, but the task has "
+                f"{listed(self._order, 3, repr)}."
             )
         texts = {str(x.id): text_of(x.input) for x in samples if str(x.id) in self._texts}
-        odd = [item for item, text in texts.items() if text != self._texts[item]]
-        if odd:
+        changed = [item for item, text in texts.items() if text != self._texts[item]]
+        if changed:
             raise ValueError(
-                "In the log of the baseline, samples of the same id have other texts: "
-                f"{listed(odd, 3, repr)}. Give each sample an id of its own before the dataset is "
-                "shuffled, and run the baseline again."
+                f"Samples {listed(changed, 3, repr)} have different texts in the log of the "
+                "baseline. Give each sample an id before shuffling the data set, and rerun the "
+                "baseline."
             )
         self._scores, self._next = {}, 0
         _RUNNING[task.eval_id] = self
@@ -132,7 +136,7 @@ class InspectStopping:
         """Skip the sample if nothing is left to decide, else return None."""
         from inspect_ai.util import EarlyStop
 
-        _hear_of_failures()
+        _hook_unscored_samples()
         result = self.result
         return EarlyStop(id=id, epoch=epoch, reason=str(result)) if result.stop else None
 
@@ -140,7 +144,9 @@ class InspectStopping:
         """Count the samples that are complete up to the first that is not."""
         scorer = next(iter(scores)) if self.scorer is None else self.scorer
         if scorer not in scores:
-            raise ValueError(f"scorer={scorer!r}: sample {id!r} has scores of {listed(scores)}.")
+            raise ValueError(
+                f"scorer={scorer!r}, but sample {id!r} has only scores of {listed(scores)}."
+            )
         self._count(id, epoch, number_of(scores[scorer].score, id))
 
     def _count(self, id, epoch, score):
@@ -168,6 +174,6 @@ class InspectStopping:
             self.sequential.save(self.state)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return what Inspect writes into its log."""
+        """Return the result for Inspect's log."""
         names = ("verdict", "value", "low", "high", "n_items", "futile")
         return {name: getattr(self.result, name) for name in names}

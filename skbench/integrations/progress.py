@@ -1,4 +1,4 @@
-"""Bars of long loops, in notebooks and on terminals."""
+"""Progress bars of long loops, in notebooks and on terminals."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from skbench._progress import listening
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show a bar for every long loop inside the block.
+    """Show a progress bar for every long loop inside the block.
 
-    Repetitions of a study, splits, earlier models and steps of a mixed model are counted, also
-    where ``n_jobs`` gives them to workers, but not in threads that the block starts. A loop within
-    a loop is shown at the end of the outer bar. Results stay as they are.
+    Bars count repetitions of a study, splits, earlier models and steps of a mixed model. They
+    also count work of ``n_jobs`` workers, but not of threads that the block starts. An inner loop
+    is shown at the end of the outer bar. Results do not change.
 
     Raises
     ------
     ImportError
-        If tqdm is not installed; ``pip install "skbench[notebook]"`` adds it, and ipywidgets.
+        If tqdm is not installed. ``pip install "skbench[notebook]"`` installs it and ipywidgets.
 
     Notes
     -----
-    A notebook with ipywidgets draws a bar; without them, and on a terminal, tqdm prints one on
-    stderr. An error or an interrupt inside the block closes the bar where it stands.
+    With ipywidgets, a notebook shows a graphical bar. Otherwise tqdm prints a bar on stderr. An
+    error or an interrupt inside the block closes the bar.
 
-    When not to use it: for `skbench` commands, which show their own.
+    When not to use it: `skbench` commands show their own progress.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def show_progress() -> Iterator[None]:
 
     def report(done, total, what):
         nonlocal bar, loop
-        if bar is not None and what != loop and bar.total is not None:  # a loop within it
+        if bar is not None and what != loop and bar.total is not None:  # an inner loop
             bar.set_postfix_str(f"{what} {done}", refresh=False)
-            bar.update(0)  # draws, unless it has just drawn
+            bar.update(0)  # redraws at most every tenth of a second
             return
         if bar is None or what != loop:
             close()

@@ -1,11 +1,12 @@
-"""A marker of pytest for stochastic tests: ``@pytest.mark.stochastic(runs=40, min_pass=0.8)``.
+"""A pytest marker for stochastic tests: ``@pytest.mark.stochastic(runs=40, min_pass=0.8)``.
 
-pytest loads this file in every session by the entry point ``pytest11`` in setup.cfg. It imports
-pytest, and everything else when a marked test runs.
+pytest loads this file in every session by the entry point ``pytest11`` in setup.cfg. Modules other
+than pytest are imported when a marked test runs.
 """
 
-# Private to pytest, looked at in 8.0 and 9.2: `_obj`, `_instance`, `_request`, `_initrequest` and
-# `_report_sections` of an item, `_setupstate` of the session, and the words "[XPASS(strict)]".
+# Private names of pytest that are used here, checked in 8.0 and 9.2: `_obj`, `_instance`,
+# `_request`, `_initrequest` and `_report_sections` of an item, `_setupstate` of the session, and
+# the text "[XPASS(strict)]".
 
 import copy
 from inspect import signature
@@ -18,8 +19,8 @@ _ABORTS = (pytest.exit.Exception, KeyboardInterrupt)
 _OBJECT = ("_instance", "_obj")
 _RUNNING, _LIMIT = pytest.StashKey[bool](), pytest.StashKey[object]()
 _SUBTESTS = (
-    "pytest reports each subtest of each run as a test of its own. "
-    "Leave the subtests out: assert in the test itself, or use pytest.mark.parametrize."
+    "pytest reports each subtest of each run as a separate test. "
+    "Remove the subtests: assert in the test itself, or use pytest.mark.parametrize."
 )
 
 
@@ -28,14 +29,14 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers",
         "stochastic(runs, min_pass, confidence_level=0.95, undecided='fail'): run the test up to "
-        "`runs` times, until an interval of its probability to pass lies above `min_pass`, or "
-        "below (skbench).",
+        "`runs` times, until an interval of its probability of passing is above or below "
+        "`min_pass` (skbench).",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Run a marked test; leave all others to pytest."""
+    """Run a marked test. pytest runs all others."""
     mark = item.get_closest_marker("stochastic")
     shown = item.config.getoption("setuponly", False)  # no test is run
     if mark is None or shown or not isinstance(item, pytest.Function):
@@ -51,24 +52,24 @@ def pytest_runtest_protocol(item, nextitem):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_setup(item):
-    """Refuse the marker of what is no function, as a doctest, and two that differ in one place."""
+    """Refuse the marker on anything but functions, and two different markers in one place."""
     marks = list(item.iter_markers_with_node("stochastic"))
     if marks and not isinstance(item, pytest.Function):
-        _refuse(f"it is for test functions, and this is a {type(item).__name__}")
+        _refuse(f"the marker is for test functions, but this is a {type(item).__name__}")
     if any(node is marks[0][0] and mark != marks[0][1] for node, mark in marks):
-        _refuse("two markers in one place differ; leave one out")
+        _refuse("two markers in one place have different arguments. Remove one")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item):
-    """Refuse a report from within a run, which is of a subtest."""
+    """Refuse a report during a run, which is that of a subtest."""
     if item.stash.get(_RUNNING, False):
         _refuse(_SUBTESTS)
 
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item, settings):
-    """Note a limit that pytest-timeout sets to a whole test; it is one for each run."""
+    """Store the limit that pytest-timeout sets for a whole test, to apply it to each run."""
     if not settings.func_only:
         item.stash[_LIMIT] = settings
 
@@ -83,8 +84,8 @@ def pytest_terminal_summary(terminalreporter):
     }
     if found:
         terminalreporter.section("stochastic tests")
-        for name, words in found.items():
-            terminalreporter.write_line(f"{name} {words}")
+        for name, text in found.items():
+            terminalreporter.write_line(f"{name} {text}")
 
 
 class _Phase(NamedTuple):
@@ -95,8 +96,8 @@ class _Phase(NamedTuple):
 
 
 def _repeat(item, mark, nextitem):
-    """Run a test until its runs decide; report one set-up, one call and one tear-down."""
-    # To pytest another test of the same class or module: what those share stays between runs.
+    """Run a test until its runs decide. Report one set-up, one call and one tear-down."""
+    # For pytest, a next test of the same class or module, so that shared fixtures stay.
     neighbor = copy.copy(item)
     counted, last, seconds, renew = [], {}, 0.0, _renewal(item)
 
@@ -104,7 +105,7 @@ def _repeat(item, mark, nextitem):
         item.ihook.pytest_runtest_setup(item=item)
         if not counted:
             counted.append(_settings(mark))
-            _restart_limit(item)  # which is not for the imports
+            _restart_limit(item)  # so that it does not include the imports
 
     while True:
         phases, stop = [_phase(item, "setup", set_up)], True
@@ -119,33 +120,33 @@ def _repeat(item, mark, nextitem):
                 last[passed] = one
                 stop = runs.add(passed)
                 if stop:
-                    # The other outcome is never alone: `Runs` refuses plans that it could have.
+                    # `Runs` refuses plans in which no run with this outcome may have happened.
                     one = last[runs.passed]
                     _describe(item, one.report, str(runs), seconds)
                     phases.append(one)
         if not stop:
-            torn = _tear_down(item, neighbor)
-            if not torn.report.failed:
+            tear_down = _tear_down(item, neighbor)
+            if not tear_down.report.failed:
                 renew()
                 continue
-            phases.append(torn)
+            phases.append(tear_down)
         for phase in phases:
             _log(item, phase)
         if item.session.shouldfail or item.session.shouldstop:
             nextitem = None
         if stop:
             _log(item, _tear_down(item, nextitem))
-        else:  # what is shared is left, and pytest tears each test down once
+        else:  # tear down shared fixtures only, because the test itself is torn down
             item.session._setupstate.teardown_exact(nextitem)
         return
 
 
-def _refuse(words):
-    raise pytest.fail.Exception(f"@pytest.mark.stochastic: {words}", pytrace=False) from None
+def _refuse(text):
+    raise pytest.fail.Exception(f"@pytest.mark.stochastic: {text}", pytrace=False) from None
 
 
 def _settings(mark):
-    """The `Runs` that a marker asks for."""
+    """Return the `Runs` of a marker."""
     from skbench.integrations._stochastic import Runs
 
     try:
@@ -156,12 +157,12 @@ def _settings(mark):
 
 
 def _renewal(item):
-    """A function that makes an item as it was before its first run, with a fresh instance."""
+    """Return a function that resets an item to its state before the first run."""
     if not item._request:  # pytest has run it before
         item._initrequest()
-    # A function that a plugin has put there stays, and its instance, to which it may be bound.
-    home = item.parent.obj if item.instance is None else item.instance
-    replaced = item.obj != getattr(home, item.originalname, None)
+    # A function set by a plugin is kept with its instance, to which it may be bound.
+    owner = item.parent.obj if item.instance is None else item.instance
+    replaced = item.obj != getattr(owner, item.originalname, None)
     kept = {name: vars(item)[name] for name in _OBJECT if replaced and name in vars(item)}
     if item.get_closest_marker("flaky"):  # pytest-retry would repeat each failed run
         item.add_marker(pytest.mark.flaky(condition=False), append=False)
@@ -180,7 +181,7 @@ def _renewal(item):
 
 
 def _restart_limit(item):
-    """Start the timer of pytest-timeout anew."""
+    """Restart the timer of pytest-timeout."""
     if _LIMIT in item.stash:
         item.config.hook.pytest_timeout_cancel_timer(item=item)
         item.config.hook.pytest_timeout_set_timer(item=item, settings=item.stash[_LIMIT])
@@ -194,11 +195,11 @@ def _phase(item, when, function):
 
 
 def _passed(phase):
-    """Whether a run passed; None if it is no run, and ends the test."""
+    """Return whether a run passed, or None if it does not count and ends the test."""
     report, raised = phase.report, phase.call.excinfo and phase.call.excinfo.value
     if isinstance(raised, pytest.fail.Exception) and _SUBTESTS in str(raised):
         return None
-    if hasattr(report, "wasxfail"):  # by a marker, which is for the verdict, or by pytest.xfail
+    if hasattr(report, "wasxfail"):  # by a marker, which applies to the verdict, or pytest.xfail
         return None if isinstance(raised, pytest.xfail.Exception) else raised is None
     if report.skipped:
         return None
@@ -210,20 +211,20 @@ def _tear_down(item, nextitem):
     return _phase(item, "teardown", lambda: hook(item=item, nextitem=nextitem))
 
 
-def _describe(item, report, words, seconds):
-    """Add the verdict to the report of the run that stands for all."""
-    report.user_properties.append((_PROPERTY, words))
-    item.user_properties[:] = report.user_properties  # of the tear-down, for the XML of JUnit
-    setattr(report, _PROPERTY, words)  # for the summary; pytest-xdist keeps it
+def _describe(item, report, text, seconds):
+    """Add the verdict to the report of the run that represents all runs."""
+    report.user_properties.append((_PROPERTY, text))
+    item.user_properties[:] = report.user_properties  # of the tear-down, for the JUnit XML
+    setattr(report, _PROPERTY, text)  # for the summary; pytest-xdist keeps it
     report.duration = seconds
     place = getattr(report.longrepr, "reprcrash", None)
     if place is not None:
-        report.sections.append(("stochastic test", words))
-        place.message = f"{words}. Last failed run: {place.message}"
+        report.sections.append(("stochastic test", text))
+        place.message = f"{text}. Last failed run: {place.message}"
 
 
 def _log(item, phase):
-    """Report a phase, and open the debugger where pytest is asked to."""
+    """Report a phase, and open the debugger if requested."""
     item.ihook.pytest_runtest_logreport(report=phase.report)
     if phase.report.failed and phase.call.excinfo is not None:
         item.ihook.pytest_exception_interact(node=item, call=phase.call, report=phase.report)

@@ -1,4 +1,4 @@
-"""Estimates in MLflow, Weights & Biases and the model cards of Hugging Face."""
+"""Record estimates in MLflow, Weights & Biases and Hugging Face model cards."""
 
 from __future__ import annotations
 
@@ -14,45 +14,46 @@ from skbench._printed import NUMBERS, records
 from skbench._types import checked
 from skbench.containers import Estimate
 
-_LONGEST = 250  # letters of a name in MLflow
+_LONGEST = 250  # characters of a name in MLflow
 
 
 @checked
 def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
-    """Log an estimate to the active run of MLflow.
+    """Log an estimate to the active MLflow run.
 
-    Metrics are ``name/value/label`` and the same with low, high and standard_error; parameters
-    are ``name/method``, ``name/guarantee`` and ``name/confidence_level``; the artifact
-    ``name.csv`` is the whole table.
+    The metrics are ``name/value/label``, and the same with low, high and standard_error instead
+    of value. The parameters are ``name/method``, ``name/guarantee`` and
+    ``name/confidence_level``. The artifact ``name.csv`` is the whole table.
 
     Parameters
     ----------
     estimate : Estimate
-        Score units are kept; a leaderboard has one as its ``estimate``.
+        The estimate, in score units. A leaderboard has one as its ``estimate``.
     name : str, default="estimate"
-        What its metrics, parameters and table begin with. It may hold slashes.
+        Prefix of the metrics, parameters and table. It may contain slashes.
 
     Raises
     ------
     ImportError
         If MLflow is not installed.
     ValueError
-        If the run already has an estimate of this name, `name` has other letters than those of
-        Notes, two labels have the same name in MLflow, or one is too long for it.
+        If the run already has an estimate of this name, if `name` contains other characters than
+        those listed in the Notes, or if the MLflow names of two labels are equal or too long.
 
     Notes
     -----
-    Labels become names of letters, digits, spaces, dots, dashes and underscores. Each other
-    letter becomes an underscore, and so does a label that is empty, ``.`` or ``..``. A missing
-    label is ``nan``.
+    In MLflow, names consist of letters, digits, spaces, dots, dashes and underscores. In labels,
+    each other character becomes an underscore, and so does a label that is empty, ``.`` or
+    ``..``. A missing label is ``nan``.
 
-    A number that is not known, or infinite, is no metric, as databases hold it as 0 or as a
-    finite one. The table has it as nan or inf. Without an active run, MLflow starts one.
+    Unknown and infinite numbers are not logged as metrics, because databases store them as 0 or
+    as a finite number. The table contains them as nan or inf. If no run is active, MLflow starts
+    one.
 
-    Nothing is logged before all is checked. Parameters are logged last: where MLflow fails before
-    them, the same call can be repeated.
+    All checks precede the logging. Parameters are logged last, so if MLflow fails before them,
+    the same call can be repeated.
 
-    When not to use it: for rows of items, which ``mlflow.log_artifact`` keeps as a file.
+    When not to use it: for item rows, use ``mlflow.log_artifact``.
 
     Examples
     --------
@@ -66,8 +67,8 @@ def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
     table, labels = _table(estimate), estimate.labels
     if name != "/".join(map(_in_mlflow, name.split("/"))):
         raise ValueError(
-            "name must be letters, digits, spaces, dots, dashes and underscores, with single "
-            f"slashes between them, got {name!r}."
+            f"name={name!r} must consist of letters, digits, spaces, dots, dashes and underscores, "
+            "separated by single slashes."
         )
     texts = [[_in_mlflow(text) for text in level] for level in _texts(labels)]
     keys = _joined(texts, labels, "in MLflow")
@@ -75,8 +76,8 @@ def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
     for key, label in zip(keys, labels, strict=True):
         if len(key) > longest:
             raise ValueError(
-                f"Label {label!r} has {len(key)} letters, and MLflow has room for {longest} after "
-                f"name={name!r}. Rename it, or pass a shorter name."
+                f"Label {label!r} has {len(key)} characters, but MLflow allows {longest} after "
+                f"name={name!r}. Rename the label, or pass a shorter name."
             )
     metrics = {
         f"{name}/{what}/{key}": number
@@ -95,31 +96,30 @@ def to_mlflow(estimate: Estimate, name: str = "estimate") -> None:
 
 @checked
 def to_wandb(estimate: Estimate) -> Any:
-    """A table of Weights & Biases with one row per group.
+    """Return a Weights & Biases table with one row per group.
 
     Parameters
     ----------
     estimate : Estimate
-        Score units are kept.
+        The estimate, in score units.
 
     Returns
     -------
     wandb.Table
-        Columns: one for each level of the labels, then those of `Estimate.to_frame` and
-        confidence_level. A number that is not known, or infinite, is empty. A level of labels
-        that are all numbers stays numbers. All others are text, where a missing label is
-        ``nan``.
+        The columns are the levels of the labels, those of `Estimate.to_frame`, and
+        confidence_level. Unknown and infinite numbers are empty. Levels with only numbers stay
+        numeric. Others are text, and a missing label is ``nan``.
 
     Raises
     ------
     ImportError
         If wandb is not installed.
     ValueError
-        If a level of the labels is called like a column of numbers.
+        If a level of the labels has the name of a numeric column.
 
     Notes
     -----
-    When not to use it: for a curve over training steps, where ``run.log`` takes single numbers.
+    When not to use it: for a curve over training steps, log single numbers by ``run.log``.
 
     Examples
     --------
@@ -142,15 +142,15 @@ def to_model_card(
     metric: str = "accuracy",
     task: str = "text-generation",
 ) -> dict[str, Any]:
-    """The metadata of a Hugging Face model card: results with their intervals.
+    """Return metadata of a Hugging Face model card: results with intervals.
 
     Parameters
     ----------
     estimate : Estimate
-        Of groups of one model, or of several models in a level of the labels called "model", of
-        which one is taken.
+        Estimates for groups of one model. If the labels have a level "model", only the groups of
+        `model` are used.
     model : str
-        Name of the model, as in the labels where these have models.
+        Name of the model, as in the labels if they have models.
     dataset : str
         Identifier of the data, such as "cais/mmlu".
     metric, task : str, default="accuracy", "text-generation"
@@ -159,21 +159,21 @@ def to_model_card(
     Returns
     -------
     dict
-        ``{"model-index": [...]}``, plain numbers and text: one result per group, whose label is
-        the configuration of the dataset. A metric has its value, a name that states the interval
-        and its guarantee for readers, and both as numbers and words in its ``args``.
+        ``{"model-index": [...]}`` of plain numbers and text, with one result per group. The label
+        of the group is the configuration of the data set. Each metric has its value, a name with
+        the interval and its guarantee, and both as separate values in its ``args``.
 
     Raises
     ------
     ValueError
-        If a value is not known, no label is of this model, or two labels read the same.
+        If a value is unknown, if no label has this model, or if the texts of two labels are equal.
 
     Notes
     -----
-    It needs no other package. ``huggingface_hub.ModelCardData(**card)`` and
-    ``huggingface_hub.metadata_update(repo, card)`` take it.
+    No other package is needed. ``huggingface_hub.ModelCardData(**card)`` and
+    ``huggingface_hub.metadata_update(repo, card)`` accept the result.
 
-    When not to use it: for results that others have to verify; only Hugging Face sets that mark.
+    When not to use it: for verified results, because only Hugging Face can mark them as verified.
 
     Examples
     --------
@@ -188,7 +188,9 @@ def to_model_card(
     if "model" in labels.names:
         models = _texts(labels)[labels.names.index("model")]
         if model not in models:
-            raise ValueError(f"No label is of {model!r}, only of {listed(models.unique(), 6)}.")
+            raise ValueError(
+                f"No label has model {model!r}. The models are: {listed(models.unique(), 6)}."
+            )
         labels, table = labels[models == model], table[models == model]
         labels = labels.droplevel("model") if labels.nlevels > 1 else None
     configs = [None] if labels is None else _joined(_texts(labels), labels, "in the card")
@@ -196,8 +198,8 @@ def to_model_card(
     for config, row in zip(configs, records(table), strict=True):
         if row["value"] is None:
             raise ValueError(
-                f"The value of {config or model!r} is not known, and a card has no place for that. "
-                "Leave the group out: GroupSummary.dropna() before the estimator."
+                f"The value of {config or model!r} is unknown, which a model card cannot contain. "
+                "Remove the group with GroupSummary.dropna() before estimation."
             )
         results.append(
             {
@@ -210,7 +212,7 @@ def to_model_card(
 
 
 def _metric(metric, row):
-    """A metric of a model card, of a row of the table."""
+    """Return the model card's metric for a row of the table."""
     ends = "without a finite interval"
     if None not in (row["low"], row["high"]):
         ends = f"{100 * row['confidence_level']:g}% interval {row['low']:.4g} to {row['high']:.4g}"
@@ -224,9 +226,9 @@ def _known(**fields):
 
 
 def _table(estimate):
-    """One row per group: labels in columns, then what `Estimate.to_frame` has, and the level.
+    """Return one row per group: labels, the columns of `Estimate.to_frame`, confidence level.
 
-    Labels are text, but for levels that are numbers.
+    Labels are text, except in levels with only numbers.
     """
     labels, table = estimate.labels, pd.DataFrame(estimate.to_frame().reset_index(drop=True))
     table.insert(table.columns.get_loc("method"), "confidence_level", estimate.confidence_level)
@@ -238,7 +240,7 @@ def _table(estimate):
     columns = [*names, *table]
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"Two columns would be called {twice!r}. Rename that level of the labels.")
+        raise ValueError(f"Two columns would be named {twice!r}. Rename that level of the labels.")
     for place, (name, texts) in enumerate(zip(names, _texts(labels), strict=True)):
         level = labels.get_level_values(place)
         is_numeric = kind_of(level) == "number" and not level.hasnans
@@ -247,18 +249,18 @@ def _table(estimate):
 
 
 def _texts(labels):
-    """Each level of the labels as text."""
+    """Return each level of the labels as text."""
     levels = [labels.get_level_values(place) for place in range(labels.nlevels)]
     return [level.astype(str).where(level.notna(), "nan") for level in levels]
 
 
 def _in_mlflow(text):
-    """A part of a name, which is neither empty nor a step between folders."""
+    """Return a text as a part of an MLflow name, neither empty nor a relative path."""
     return re.sub(r"\A\.{0,2}\Z|[^\w. -]", "_", text)
 
 
 def _joined(levels, labels, where):
-    """One name for each label, of the texts of its levels; names must differ."""
+    """Join the texts of each label's levels to a name. Raise if names are equal."""
     first = {}
     for label, name in zip(labels, map("/".join, zip(*levels, strict=True)), strict=True):
         if name in first:

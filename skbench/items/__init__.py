@@ -1,5 +1,5 @@
-"""Item rows and what they are: the roles of columns, checks of rows, tables of scores.
+"""Item rows: roles of columns, checks of rows, tables of scores.
 
-Every room that takes rows of items asks here, so that a missing score, an answer that is there
-twice or a column without a name means the same to all of them.
+All modules that take item rows use these functions, so missing scores, repeated answers and
+unnamed columns have the same meaning everywhere.
 """

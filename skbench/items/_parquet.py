@@ -1,4 +1,4 @@
-"""Parquet files as a lazy frame: never wholly in memory."""
+"""Open Parquet files as a lazy frame, so that they are never entirely in memory."""
 
 import functools
 import glob
@@ -7,11 +7,11 @@ import os
 import tempfile
 from pathlib import Path
 
-_MEMORY_LIMIT = "200MB"  # of DuckDB itself; what does not fit goes to temporary files
+_MEMORY_LIMIT = "200MB"  # of DuckDB, which writes the rest to temporary files
 
 
 def scanned(path):
-    """A lazy frame of a Parquet file, a folder of them or a glob, by DuckDB, else polars."""
+    """Return a lazy frame of a Parquet file, folder or glob, by DuckDB or else by polars."""
     files = _files(path)
     if importlib.util.find_spec("duckdb"):
         return _duckdb_scan(files)
@@ -29,7 +29,7 @@ def _files(path):
     if Path(path).is_dir():
         files = sorted(Path(path).rglob("*.parquet"))
     elif Path(path).exists():
-        files = [Path(path)]  # its name may hold brackets
+        files = [Path(path)]  # its name may contain brackets
     else:
         files = [Path(name) for name in sorted(glob.glob(path, recursive=True))]
     if not files:
@@ -38,13 +38,13 @@ def _files(path):
     if other:
         raise ValueError(
             f"{str(other[0])!r} is not a Parquet file. Read other formats with "
-            "skbench.read_items(path), and pass what it returns."
+            "skbench.read_items(path), and pass its result."
         )
     return [str(file) for file in files]
 
 
 def _duckdb_scan(files):
-    # DuckDB would read brackets in names as patterns.
+    # DuckDB would interpret brackets in names as patterns.
     names = [glob.escape(file) for file in files]
     connection = _connection(os.getpid())
     return connection.read_parquet(names, hive_partitioning=True, union_by_name=True)
@@ -52,13 +52,13 @@ def _duckdb_scan(files):
 
 @functools.lru_cache(maxsize=1)
 def _connection(process):
-    """One for a process, kept open: older relations do not keep theirs, and forks share none."""
+    """Return the open connection of this process. Relations need it, and forks cannot share it."""
     import duckdb
 
     connection = duckdb.connect(
         config={
             "memory_limit": _MEMORY_LIMIT,
-            "preserve_insertion_order": False,  # keeping it costs memory; groups have no order
+            "preserve_insertion_order": False,  # saves memory; groups have no order
             "temp_directory": tempfile.gettempdir(),
         }
     )

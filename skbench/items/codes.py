@@ -1,4 +1,4 @@
-"""Columns of rows in memory as numbers, found once for all that is counted by them."""
+"""Integer codes of columns in memory, computed once for all counts."""
 
 from importlib.util import find_spec
 
@@ -10,13 +10,13 @@ from scipy import sparse
 from skbench._checks import LARGEST, check_named
 from skbench.items.rows import SCORE, _plain, checked_scores, with_score
 
-_ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
+_ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # these encode text themselves
 
 
 class CodedRows:
-    """Codes of each row's value among the sorted distinct ones of a column, column by column.
+    """Codes of the values of each column, in the order of its sorted distinct values.
 
-    Missing values are refused, or one more value, the last.
+    Missing values raise an error, or have the last code.
     """
 
     def __init__(self, frame, *, refuses_missing=True):
@@ -25,7 +25,7 @@ class CodedRows:
         self._found = {}
 
     def codes(self, name):
-        """Codes of a column."""
+        """Return the code of each row in a column."""
         codes, values = self._of(name)
         if not self.lacks(name):
             return codes
@@ -34,15 +34,15 @@ class CodedRows:
         return np.where(codes < 0, len(values), codes)
 
     def values(self, name):
-        """Sorted distinct values of a column."""
+        """Return the sorted distinct values of a column."""
         return self._of(name)[1]
 
     def lacks(self, name):
-        """Whether a value of a column is missing."""
+        """Return whether a column has missing values."""
         return self._of(name)[0].min(initial=0) < 0
 
     def together(self, names):
-        """Codes of each row's combination of values among the sorted distinct ones."""
+        """Return the code of each row's combination of values in several columns."""
         names = tuple(dict.fromkeys(names))
         if not names:
             return np.zeros(len(self.frame), dtype=np.intp)
@@ -56,19 +56,19 @@ class CodedRows:
         return self._found[names]
 
     def number(self, names):
-        """How many combinations of values there are."""
+        """Return the number of distinct combinations of values."""
         return int(self.together(names).max(initial=-1)) + 1
 
     def most_answers(self, per, by):
-        """Most values of `by` that one combination has, and most rows of one such answer."""
-        own = self.together(()) if by is None else self._of(by)[0] + 1  # a missing one counts, too
+        """Return the largest number of values of `by` in a combination, and of rows with both."""
+        own = self.together(()) if by is None else self._of(by)[0] + 1  # missing is a value here
         cells = self.together(per), own
-        # Sorts each combination's answers, and only where they are in disorder.
+        # The sparse array sums repeated entries, and sorts only what is not sorted yet.
         answers = sparse.coo_array((np.ones(len(cells[0]), dtype=np.int32), cells)).tocsr()
         return np.diff(answers.indptr).max(), answers.data.max()
 
     def index(self, names, codes):
-        """The combinations of `together` as an index with one level per column."""
+        """Return the combinations of `together` as an index with one level per column."""
         if len(names) == 1:
             return self.values(names[0]).rename(names[0])
         row = _first(codes)
@@ -76,7 +76,7 @@ class CodedRows:
         return pd.MultiIndex(levels, parts, names=names)
 
     def checked(self, labels, score):
-        """Scores as floats; refuses those of `checked_scores`, and missing labels."""
+        """Return scores as floats, after the checks of `checked_scores`."""
         found = np.asarray(with_score(self.frame, score)[SCORE].to_numpy(), dtype=float)
         if not len(found) or not np.all(np.abs(found) <= LARGEST) or any(map(self.lacks, labels)):
             checked_scores(self.frame, labels, score)
@@ -89,7 +89,7 @@ class CodedRows:
 
 
 def _coded(column):
-    """Codes and sorted distinct values, of the same type from every engine."""
+    """Return codes and sorted distinct values, of the same type for every engine."""
     if column.implementation in _ARROW and find_spec("pyarrow"):
         array = column.to_arrow()
         array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
@@ -104,13 +104,13 @@ def _coded(column):
         places, values = pd.factorize(values, sort=True)
     except TypeError as error:
         raise TypeError(
-            f"Column {column.name!r} holds values without an order: {error}. Turn it into text."
+            f"Column {column.name!r} has values that cannot be sorted: {error}. Convert it to text."
         ) from error
     return np.append(places, -1)[codes], values
 
 
 def _first(codes):
-    """The first row of each code."""
+    """Return the first row of each code."""
     first = np.empty(codes.max(initial=-1) + 2, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return first[:-1]

@@ -1,4 +1,4 @@
-"""The range of scores, where an evaluation program fixes it by their definition."""
+"""The range of scores: fixed by a metric's definition, or inferred from the scores."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _PERCENT = (0.0, 100.0)
 _RANGES = {
     "lm-eval": {
         **dict.fromkeys(("acc", "acc_norm", "acc_bytes", "exact_match", "em", "f1"), _SHARES),
-        # Of TruthfulQA: sacrebleu's scores, and those of rouge times 100.
+        # TruthfulQA: scores of sacrebleu, and those of rouge times 100.
         **dict.fromkeys(("bleu_max", "rouge1_max", "rouge2_max", "rougeL_max"), _PERCENT),
     },
     "inspect": dict.fromkeys(("match", "includes", "pattern", "answer", "choice", "f1"), _SHARES),
@@ -24,28 +24,28 @@ _RANGES = {
     "promptfoo": {"success": _SHARES},
 }
 _TOPS_OF_SCALES = (3, 4, 5, 6, 7, 10)
-# Names that say what a column of a table is, whoever wrote it.
+# Column names of tables whose scores are always shares.
 _SHARES_OF_TABLES = (
     "correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1".split()
 )
 
 
 def known_range(formats, score, largest=1.0):
-    """Least and greatest score by the names of formats and score, None where not fixed."""
+    """Return the lowest and highest score by the names of format and score, or None."""
     names = names_of(score)
     if formats == ["table"] and all(normal(name) in _SHARES_OF_TABLES for name in names):
-        # People write shares of right answers in percent too; programs do not.
+        # Tables written by hand may have percentages.
         return _PERCENT if largest > 1 else _SHARES
     found = {_RANGES.get(kind, {}).get(name) for kind in formats for name in names}
     return found.pop() if len(found) == 1 else None
 
 
 def bounds_of(*columns, given=None):
-    """Least and greatest score there can be: as given, or by a scale that scores show; or None.
+    """Return the lowest and highest possible score, or None if unknown.
 
-    Infinite ones that are given say that there are none.
-    Scores of 0 and 1 alone, or all between them, lie from 0 to 1. Whole numbers, of which two or
-    more are seen, are labels of a scale from 0 or 1 to the next usual top.
+    `given` bounds are returned; infinite ones mean none. Otherwise, scores from 0 to 1 have these
+    bounds. Two or more different whole numbers are taken for a rating scale that starts at 0 or 1
+    and ends at the next usual top.
     """
     if given is not None:
         if np.all(np.isinf(given)):
@@ -61,28 +61,29 @@ def bounds_of(*columns, given=None):
     if most <= 1:
         return _SHARES
     tops = [top for top in _TOPS_OF_SCALES if top >= most]
-    if least == most or not tops or np.any(scores % 1):  # a scale needs two labels
+    if least == most or not tops or np.any(scores % 1):  # a scale needs two different scores
         return None
     return min(least, 1.0), float(tops[0])
 
 
 def scale_in_words(bounds):
-    """That scores look like labels of a scale, as a sentence; None for those from 0 to 1."""
+    """Return a sentence on an inferred rating scale, None for scores from 0 to 1."""
     if bounds is None or bounds == _SHARES:
         return None
     return (
-        f"Scores are whole numbers and taken for a scale from {bounds[0]:g} to {bounds[1]:g}: "
-        "give the bounds if it is another."
+        f"The scores are whole numbers, so a rating scale from {bounds[0]:g} to {bounds[1]:g} is "
+        "assumed. If the scale is different, pass its bounds."
     )
 
 
 def different_units(tops):
-    """Whether some largest scores, by name, look like shares and others like percents, in words."""
+    """Return a question if some maxima, by name, look like shares and others like percentages."""
     least = min((name for name, top in tops.items() if top > 0), key=tops.get, default=None)
     most = max(tops, key=tops.get)
     if least is None or not tops[least] <= 1 < 10 < tops[most]:
         return None
     return (
-        f"Scores of {str(plain(least))!r} reach {tops[least]:g}, those of {str(plain(most))!r} "
-        f"{tops[most]:g}: are they in the same unit? They are taken as they are."
+        f"Scores of {str(plain(least))!r} reach {tops[least]:g}, but those of "
+        f"{str(plain(most))!r} reach {tops[most]:g}. Check that all have the same unit. They are "
+        "not converted."
     )

@@ -1,7 +1,6 @@
-"""Which column is which: the table of names by which roles are recognised, and no guess beside it.
+"""The roles of columns, by the caller's choice or by the usual names listed here.
 
-A column plays a role because the caller says so, or because its name stands in this table: its
-whole name or, where dots tell how deep it stood in a record, the last part of it.
+The whole name of a column counts or, for a nested field with dots in its name, the last part.
 """
 
 import difflib
@@ -47,7 +46,7 @@ NAMES = {
         "choice won label"
     ).split(),
 }
-# Scores that judge one system's answers each in a way of its own: several of them need a choice.
+# Metrics of answers: if a table has several of them, the caller must choose one.
 METRICS = frozenset(
     "faithfulness answer_relevancy answer_relevance context_precision context_recall "
     "context_relevancy context_entity_recall answer_correctness answer_similarity "
@@ -56,7 +55,7 @@ METRICS = frozenset(
     "bertscore bert_score chrf comet precision recall f1_score f1_macro f1_micro auc roc_auc mcc "
     "mc1 mc2 ndcg map mrr".split()
 )
-# What a column of costs is called at its end, with a unit behind it or not.
+# How the name of a cost column ends, with or without a unit.
 _COST = re.compile(
     r"(^|_)(costs?|prices?|usd|dollars|tokens?|latency|seconds|duration|runtime|elapsed|time)"
     r"(_(ms|s|sec|usd|dollars))?$"
@@ -65,12 +64,12 @@ SURE_WINNERS = ("winner", "vote", "preference", "preferred")
 _TIES = (
     "tie tied draw equal same both neither tie_bothbad tie_inconsistent bothbad both_bad both_good"
 ).split()
-# Words for the outcome of a vote to its first model, and columns of 1 and 0 for each outcome.
+# Outcomes of a vote for its first model by word, and by 0/1 column.
 VOTE_OUTCOMES = dict.fromkeys(("first", "win", *NAMES["model_a"]), 1.0)
 VOTE_OUTCOMES |= dict.fromkeys(("second", "loss", *NAMES["model_b"]), 0.0)
 VOTE_OUTCOMES |= dict.fromkeys(_TIES, 0.5)
 VOTE_FLAGS = {f"winner_{word}": y for word, y in VOTE_OUTCOMES.items()} | {"tie": 0.5}
-# Families of language models; a column of such a name holds the scores of a model.
+# Families of language models: a column with such a name has the scores of a model.
 FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "
     "vicuna wizardlm wizardcoder mistral mixtral mathstral codestral ministral magistral qwen qwq "
@@ -78,7 +77,7 @@ FAMILIES = (
     "deberta glm chatglm kimi moonshot ernie internlm baichuan starcoder olmo nemotron openchat "
     "stablelm minimax doubao hunyuan exaone smollm eurollm openhermes"
 ).split()
-# Words that mean other things, too: a version must follow, as in Yi-6B.
+# Words with other meanings, so a version must follow, as in Yi-6B.
 WORDS_OF_FAMILIES = (
     "yi phi opt aya nova orca opus sonnet haiku titan solar bard palm falcon zephyr starling "
     "hermes granite viking pythia bloom codex flan t5 ul2 mpt alpaca dolly tulu nous bert electra"
@@ -86,8 +85,8 @@ WORDS_OF_FAMILIES = (
 _FAMILY = re.compile(
     rf"({'|'.join(FAMILIES)})([0-9_]|$)|({'|'.join(WORDS_OF_FAMILIES)})_?[0-9]+(_[0-9]+)?b?(_|$)"
 )
-# What is told of a model's answer beside its score, or is better where it is less; and what
-# is an item or one of several answers to it, such as q7 or attempt_2.
+# Names that rule out a score: properties of an answer, metrics for which lower is better, and
+# items or repeats such as q7 or attempt_2.
 _NO_SCORE = re.compile(
     r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
     r"response|text|prompt|reason|explanation|logprob|prob|confidence|certainty|perplexity|loss|"
@@ -95,13 +94,13 @@ _NO_SCORE = re.compile(
     r"date|url|label|class|model|start|end|tokens_(sent|received))$"
     r"|^_(q|question|item|sample|task|attempt|trial|run|seed|epoch)?_?[0-9]+$"
 )
-IN_RECORD = re.compile(r".*\.(?=[A-Za-z_])")  # in front of a field; gpt-4.1 is none
-_MOST_GROUPS = 30  # different cells of a column that may be named as groups
-ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
+IN_RECORD = re.compile(r".*\.(?=[A-Za-z_])")  # path of a nested field, but not "gpt-4." in gpt-4.1
+_MOST_GROUPS = 30  # different cells of a column that is suggested as groups
+ROLES = ("model", "item", "cluster", "topic", "score")  # of columns in item rows
 
 
 def find_roles(columns, named, guess=ROLES):
-    """Role -> columns, by the caller's word or by their usual names, and notes on the latter."""
+    """Return role -> columns, as named by the caller or by usual names, and notes on the latter."""
     roles = {role: names_of(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
         check_exist(names, columns, f"{role}=")
@@ -110,7 +109,7 @@ def find_roles(columns, named, guess=ROLES):
         taken = [name for names in roles.values() for name in names]
         matches = _matches(columns, _usual_names(role, roles), taken)
         if role == "item" and not matches and named.get("cluster") is not None:
-            # Items answered several times are clusters: one column for both.
+            # If items were answered several times, the cluster column is also the item column.
             matches = _matches(roles["cluster"], _usual_names(role, roles), [])
         if role == "score" and not matches:
             matches = _the_one_metric(columns, taken)
@@ -126,18 +125,18 @@ def find_roles(columns, named, guess=ROLES):
 
 
 def _the_one_metric(columns, taken):
-    """The one column that bears a metric's name; several need the caller's word."""
+    """Return the only column named for a metric. Raise if there are several."""
     metrics = [name for name in columns if is_metric(name) and name not in taken]
     if len(metrics) > 1:
         raise Undecided(
-            f"Columns {listed(metrics)} are metrics of one system, and only one can be the score.",
+            f"Columns {listed(metrics)} are metrics, but only one can be the score.",
             [{"score": name} for name in metrics],
         )
     return metrics
 
 
 def _refuse_equals(role, matches):
-    """Of two columns of one name, at the same depth or not, nobody can tell which is meant."""
+    """Raise if the two best columns have the same name at the same depth."""
     first = matches[0]
     equal = [
         name for name in matches if field(name) == field(first) and _depth(name) == _depth(first)
@@ -145,44 +144,45 @@ def _refuse_equals(role, matches):
     if len(equal) > 1 and role != "cluster":
         option = "topic" if role == "topic" else role
         raise Undecided(
-            f"Columns {listed(equal)} fit the {role} equally.", [{option: name} for name in equal]
+            f"Columns {listed(equal)} are equally good candidates for the {role}.",
+            [{option: name} for name in equal],
         )
 
 
 def is_metric(name):
-    """Whether a column bears the name of a metric."""
+    """Return whether a column is named for a metric."""
     return field(name) in METRICS
 
 
 def is_of_a_family(name):
-    """Whether a column bears the name of a model of a known family, and not of its cost or text."""
+    """Return whether a column is named for a model of a known family, not for its cost or text."""
     plain = normal(str(name).rsplit("/", 1)[-1])
-    told = is_metric(name) or is_beside_a_score(name) or _JUDGE.search(plain)
-    return bool(_FAMILY.match(plain)) and not told
+    other = is_metric(name) or is_beside_a_score(name) or _JUDGE.search(plain)
+    return bool(_FAMILY.match(plain)) and not other
 
 
 def is_beside_a_score(name):
-    """Whether a name says that a column tells something else of an answer than its score."""
+    """Return whether a column is named for a property of an answer other than its score."""
     return _NO_SCORE.search(f"_{field(str(name).split(' (')[0])}") is not None
 
 
 def are_votes(columns):
-    """Whether rows are votes between two models."""
+    """Return whether rows are votes between two models."""
     names = {normal(name) for name in columns}
     pairs = [*zip(NAMES["model_a"], NAMES["model_b"], strict=True), ("winner", "loser")]
     known = [first for first, second in pairs if {first, second} <= names]
-    # Models may be called left and right, or a and b.
+    # "left" and "right", or "a" and "b", are ambiguous without a winner column.
     sure = any("_" in first or first[-1] == "1" for first in known)
     return sure or bool(known and names & set(SURE_WINNERS))
 
 
 def columns_of(role, columns):
-    """Columns with a usual name of a role, in order of preference."""
+    """Return the columns with a usual name of a role, in order of preference."""
     return _matches(columns, NAMES[role], [])
 
 
 def cost_columns(table):
-    """Columns of numbers that may be costs by their names, the usual names first."""
+    """Return numeric columns that are named for costs, the usual names first."""
     named = [name for name in table if _COST.search(field(name))]
     usual = columns_of("cost", named)
     numbers = [name for name in table if pd.api.types.is_numeric_dtype(table[name])]
@@ -190,12 +190,12 @@ def cost_columns(table):
 
 
 def column_like(name, columns):
-    """The first column whose name is this one, but for its case and its depth; or None."""
+    """Return the first column with this name, ignoring case and depth, or None."""
     return next((column for column in columns if field(column) == field(name)), None)
 
 
 def may_be(role, table, taken):
-    """Columns, but those taken, whose values fit a role: numbers, or names that repeat."""
+    """Return free columns whose values fit a role: floats, or labels that repeat."""
     free = [name for name in table if name not in taken]
     if role == "probability":
         return [name for name in free if pd.api.types.is_float_dtype(table[name])]
@@ -204,7 +204,7 @@ def may_be(role, table, taken):
 
 HUMAN_WORDS = "human annotator annotators expert people".split()
 JUDGE_WORDS = "judge autorater grader".split()
-# A judge, too: the name of a model before one of what it gives, as in gpt4_score.
+# Also a judge: the name of a model before a word for its verdict, as in gpt4_score.
 _MODELS_AS_JUDGES = "gpt davinci claude llm llama gemini".split()
 _VERDICTS = "eval score verdict label grade rating".split()
 _HUMAN = re.compile(rf"(^|_)({'|'.join(HUMAN_WORDS)})(_|$|[0-9])")
@@ -214,43 +214,43 @@ _JUDGE = re.compile(
 
 
 def judge_columns(columns):
-    """Columns of human labels and of a judge's verdicts, by their names."""
+    """Return the columns of human labels and of judges' verdicts, by their names."""
     humans = [name for name in columns if _HUMAN.search(normal(name))]
     judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
     return humans, judges
 
 
 def check_exist(names, columns, option):
-    """Complain about the first name that is no column, listing those there are."""
+    """Raise for the first name that is not a column, and list the columns."""
     for name in names:
         if name not in columns:
             raise ValueError(
-                f"{option} names column {name!r}, but the file has only: {listed(columns)}."
+                f"{option} names column {name!r}, but the columns are: {listed(columns)}."
                 f"{did_you_mean(name, columns)}"
             )
 
 
 def check_model(name, models):
-    """Complain about a name that is no model, with those there are and the one that is like it."""
+    """Raise for a name that is not a model, and list the models and the most similar one."""
     if name not in models:
         shown = listed(models, most=6, show=repr)
         raise ValueError(
-            f"There is no model {name!r}. There are: {shown}.{did_you_mean(name, models)}"
+            f"There is no model {name!r}. The models are: {shown}.{did_you_mean(name, models)}"
         )
 
 
 def did_you_mean(name, names):
-    """A question where one of the names is much like this one; else nothing."""
+    """Return a question with the most similar name, or an empty text."""
     by_text = {str(known): plain(known) for known in names}
-    alike = difflib.get_close_matches(str(name), by_text, n=1)
-    return f" Did you mean {by_text[alike[0]]!r}?" if alike else ""
+    similar = difflib.get_close_matches(str(name), by_text, n=1)
+    return f" Did you mean {by_text[similar[0]]!r}?" if similar else ""
 
 
 _WHOLE = r"^0*([0-9]+)(\.0+)?$"
 
 
-def labels_alike(items):
-    """Labels of models, topics and items that differ in blanks, case or zeros alone, in words."""
+def similar_labels(items):
+    """Yield notes on labels that differ only in spaces, case or zeros."""
     for role in ("model", "topic", "item"):
         if role not in items or pd.api.types.is_numeric_dtype(items[role]):
             continue
@@ -259,26 +259,26 @@ def labels_alike(items):
         forms = forms.str.replace(_WHOLE, r"\1", regex=True)
         if forms.is_unique:
             continue
-        alike = [found.tolist() for _, found in labels.groupby(forms, sort=False)]
-        alike = [found for found in alike if len(found) > 1]
+        similar = [found.tolist() for _, found in labels.groupby(forms, sort=False)]
+        similar = [found for found in similar if len(found) > 1]
+        more = f" (as do {len(similar) - 1} more pairs)" * (len(similar) > 1)
         yield (
-            f"{role}: {' and '.join(map(repr, alike[0][:2]))} differ in blanks, case or zeros "
-            f"alone{f', as {len(alike) - 1} more do' * (len(alike) > 1)}; they are taken for "
-            "different ones"
+            f"{role} labels {' and '.join(map(repr, similar[0][:2]))} differ only in spaces, case "
+            f"or zeros{more}, but count as different"
         )
 
 
 def _usual_names(role, roles):
     names = NAMES[role]
     item = roles.get("item")
-    # Several samples per question: the question is then what samples cluster in.
+    # If items are samples, their clusters are questions.
     if role == "cluster" and item and normal(item[0]) == "sample_id":
         return (*names, "question_id")
     return names
 
 
 def _matches(columns, usual_names, taken):
-    """Columns by order of the names; of one name, those that are it whole come first."""
+    """Return columns in the order of the usual names, top-level fields first."""
     free = sorted((name for name in columns if name not in taken), key=_depth)
     fit = (name for usual in usual_names for name in free if usual in (normal(name), field(name)))
     return list(dict.fromkeys(fit))
@@ -286,7 +286,7 @@ def _matches(columns, usual_names, taken):
 
 @cache
 def field(name):
-    """The last part of a name with dots, where totalCost is total_cost."""
+    """Return the last part of a dotted name in normal form, with totalCost as total_cost."""
     return normal(re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", IN_RECORD.sub("", str(name))))
 
 
@@ -296,10 +296,10 @@ def _depth(name):
 
 @cache
 def normal(name):
-    """A name in lower case, with punctuation as underscores."""
+    """Return a name in lower case, with underscores for punctuation."""
     return re.sub(r"[^a-z0-9]+", "_", str(name).lower()).strip("_")
 
 
 def _name_note(role, name, others):
-    also = f" (it might be {listed(others)}: {role}=)" if others else ""
-    return Note(f"{role}: column {name!r}{also}", CHOICE if others else ROUTINE)
+    also = f", not {listed(others)} (choose with {role}=)" if others else ""
+    return Note(f"column {name!r} is the {role}{also}", CHOICE if others else ROUTINE)

@@ -1,4 +1,4 @@
-"""Item rows of several models -> one table of scores, items down and models across."""
+"""Turn item rows of several models into a table of scores, with items as rows."""
 
 from typing import NamedTuple
 
@@ -17,69 +17,74 @@ from skbench._checks import (
 from skbench._warnings import warn
 from skbench.items.codes import CodedRows
 from skbench.items.ranges import bounds_of, scale_in_words
-from skbench.items.rows import as_frame, refuse_lists, warn_of_chances, with_item_key
+from skbench.items.rows import (
+    as_frame,
+    refuse_lists,
+    warn_of_unequal_probabilities,
+    with_item_key,
+)
 from skbench.stats.intervals.moments import ROUNDING, divided
 
-_FEWEST_COPIES = 10  # ids with the same scores in several topics that are told of
+_FEWEST_COPIES = 10  # ids with the same scores in several topics for a warning
 
 
 class ScoreTable(NamedTuple):
     """Scores of all models on all items."""
 
-    scores: np.ndarray  # (n_items, n_models), mean of a model's answers to an item, nan without
+    scores: np.ndarray  # (n_items, n_models), mean of a model's answers to an item, nan if none
     n_answers: np.ndarray  # (n_items, n_models)
-    noise: np.ndarray  # (n_items, n_models), variance of the answers, nan where there is only one
+    noise: np.ndarray  # (n_items, n_models), variance of the answers, nan if there is only one
     models: pd.Index
-    items: pd.Index  # ids, after the labels of group and topic where there are any
-    clusters: np.ndarray  # of each item, 0 to n_clusters - 1; none reaches over groups
+    items: pd.Index  # ids, after the labels of group and topic if there are any
+    clusters: np.ndarray  # of each item, 0 to n_clusters - 1, each within one group
     cluster_groups: np.ndarray  # group of each cluster
-    cluster_labels: pd.Index  # id of each cluster; of the item, where it is one
-    groups: pd.Index | None  # labels; None for one group of everything
-    right_or_wrong: bool  # whether every answer scores 0 or 1
-    bounds: tuple | None  # least and greatest score there can be; None where not known
-    scale: str | None  # in words, where these are of a scale that the scores show
-    sizes: np.ndarray | None = None  # items of the benchmark in each group; None: no finite number
+    cluster_labels: pd.Index  # id of each cluster, or of its only item
+    groups: pd.Index | None  # labels; None if all items are one group
+    right_or_wrong: bool  # whether every score is 0 or 1
+    bounds: tuple | None  # lowest and highest possible score; None if unknown
+    scale: str | None  # a sentence, if the bounds are those of an inferred rating scale
+    sizes: np.ndarray | None = None  # items of the benchmark in each group; None: infinitely many
 
     @property
     def n_groups(self):
-        """Number of groups, 1 where there are none."""
+        """Number of groups, 1 if there are no labels."""
         return 1 if self.groups is None else len(self.groups)
 
     @property
     def range_of_differences(self):
-        """How far two scores can differ: infinite where their bounds are not known."""
+        """Largest possible difference of two scores, infinite if the bounds are unknown."""
         return np.inf if self.bounds is None else self.bounds[1] - self.bounds[0]
 
     @property
     def rounding(self):
-        """What computing with these scores may lose: anything so small counts as 0."""
+        """Rounding error of computations with these scores. Smaller values count as 0."""
         if np.isnan(self.scores).all():
             return 0.0
-        spread = np.nanmax(self.scores) - np.nanmin(self.scores)
-        return ROUNDING * spread + 4 * np.spacing(np.nanmax(np.abs(self.scores)))
+        span = np.nanmax(self.scores) - np.nanmin(self.scores)
+        return ROUNDING * span + 4 * np.spacing(np.nanmax(np.abs(self.scores)))
 
     @property
     def is_binary(self):
-        """Whether every answer is right or wrong and no item was answered twice."""
+        """Whether every score is 0 or 1 and no item was answered twice."""
         return bool(self.n_answers.max() == 1 and self.right_or_wrong)
 
     @property
     def is_clustered(self):
-        """Whether any cluster holds several items."""
+        """Whether any cluster has several items."""
         return self.cluster_groups.size < len(self.items)
 
     def cluster_sums(self, values):
-        """Sums of an entry (or a row) per item over the items of each cluster."""
+        """Sum a value (or row) per item over the items of each cluster."""
         if not self.is_clustered:
             return np.asarray(values, dtype=float)
         return _sums(self.clusters, values, self.cluster_groups.size)
 
     def group_sums(self, values):
-        """Sums of an entry (or a row) per item over the items of each group."""
+        """Sum a value (or row) per item over the items of each group."""
         return _sums(self.cluster_groups, self.cluster_sums(values), self.n_groups)
 
     def of_models(self, positions):
-        """The same table of some of the models, by their positions."""
+        """Return the table of some of the models, by their positions."""
         positions = list(positions)
         return self._replace(
             scores=self.scores[:, positions],
@@ -89,11 +94,11 @@ class ScoreTable(NamedTuple):
         )
 
     def of_cluster_means(self):
-        """Clusters in place of items: means over the items that all models answered."""
+        """Replace items by clusters, with means over the items that all models answered."""
         shared = (self.n_answers > 0).all(axis=1)
         if not shared.any():
             raise ValueError(
-                'cluster_weight="cluster" takes the items that all models answered, and there are '
+                'cluster_weight="cluster" needs items that all models answered, but there are '
                 'none. Compare two models by name, or use cluster_weight="item".'
             )
         codes, where = np.unique(self.clusters[shared], return_inverse=True)
@@ -114,12 +119,12 @@ class ScoreTable(NamedTuple):
         )
 
     def with_population(self, population):
-        """The table of a benchmark of so many items: a number, or one for each group."""
+        """Set the number of items of the benchmark, in total or by group."""
         if population is None:
             return self
         asked = self.group_sums(np.ones(len(self.items)))
         if self.groups is None and not np.isscalar(population):
-            raise ValueError("population must be one number, as there are no topics.")
+            raise ValueError("population must be one number, because there are no topics.")
         if self.groups is None:
             labels, sizes = [None], np.atleast_1d(np.asarray(population, dtype=float))
         else:
@@ -129,15 +134,15 @@ class ScoreTable(NamedTuple):
             g = int(np.argmax(short))
             where = "" if labels[g] is None else f" of {plain(labels[g])!r}"
             raise ValueError(
-                f"population has {sizes[g]:g} items{where}, but {asked[g]:.0f} were asked. It is "
-                "the number of all items of the benchmark, those asked among them."
+                f"population has {sizes[g]:g} items{where}, but {asked[g]:.0f} were asked. It must "
+                "count all items of the benchmark, including those asked."
             )
         return self._replace(sizes=sizes)
 
     def with_missing(self, missing):
-        """Answers that are not there as the caller wants them: "drop", "wrong" or "refuse"."""
+        """Handle missing answers by the caller's choice: "drop", "wrong" or "refuse"."""
         blank = self.n_answers == 0
-        blank &= ~blank.all(axis=1, keepdims=True)  # items that others answered
+        blank &= ~blank.all(axis=1, keepdims=True)  # only items that other models answered
         if missing == "drop" or not blank.any():
             return self
         if missing == "refuse":
@@ -145,9 +150,9 @@ class ScoreTable(NamedTuple):
             lacking = listed(self.items[blank[:, worst]], most=3, show=repr)
             raise ValueError(
                 f"{blank.any(axis=0).sum()} of {len(self.models)} models did not answer all "
-                f"{len(self.items)} items: {plain(self.models[worst])!r} lacks "
-                f"{blank[:, worst].sum()} ({lacking}). Leave "
-                'out these items or models, or pass missing="drop" or "wrong".'
+                f"{len(self.items)} items. Model {plain(self.models[worst])!r} lacks "
+                f"{blank[:, worst].sum()} ({lacking}). Remove these items or models, or pass "
+                'missing="drop" or missing="wrong".'
             )
         return self._replace(
             scores=np.where(blank, 0.0, self.scores),
@@ -156,20 +161,20 @@ class ScoreTable(NamedTuple):
 
 
 def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds=None):
-    """Item rows as a `ScoreTable`; with clusters, an item may have several answers."""
+    """Return item rows as a `ScoreTable`. With clusters, an item may have several answers."""
     frame, key = with_item_key(as_frame(items), item, topic, by, model)
     wanted = list(dict.fromkeys([model, *by, *key, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
     if model in by or item in by:
         raise ValueError(
-            f"{by} names the column of the models or of the items. Name columns that "
-            "items are grouped by, such as the topic."
+            f"{by} contains the model column or the item column. Name only columns that group "
+            "items, such as the topic."
         )
     refuse_lists(frame, wanted)
     taken = frame.select(*dict.fromkeys([*wanted, score]))
     rows = CodedRows(taken.collect() if isinstance(taken, nw.LazyFrame) else taken)
     keys, scored = [*by, *key], rows.checked(wanted, score)
-    warn_of_chances(frame, by)
+    warn_of_unequal_probabilities(frame, by)
     row, models = rows.together(keys), rows.values(model).rename(model)
     items = rows.index(keys, row)
     cell = row * len(models) + rows.codes(model)
@@ -201,17 +206,17 @@ def score_table(items, *, model, item, score, cluster, by, topic="topic", bounds
 
 
 def _sums(codes, values, n):
-    """Sums of the entries, or rows, of each code."""
+    """Sum the values, or rows, of each code."""
     ones = np.ones(len(codes)), codes, np.arange(len(codes) + 1)
     return csc_array(ones, shape=(n, len(codes))) @ np.asarray(values, dtype=float)
 
 
 def _sizes_of(groups, population):
-    """Number of items of each group, of a Series or dict by group."""
+    """Return the number of items of each group from a Series or dict."""
     if np.ndim(population) == 0 and not hasattr(population, "keys"):
         raise ValueError(
-            f"population={population} is one number, and there are {len(groups)} topics: pass a "
-            "number for each, as a dict or Series by topic."
+            f"population={population} is one number, but there are {len(groups)} topics. Pass a "
+            "dict or Series with a number for each topic."
         )
     sizes = numbers_by_topic("population", population)
     refuse_unknown_topics(sizes.index, groups)
@@ -226,22 +231,23 @@ def _refuse_repeats(sizes, items, models, keys):
     if not repeated.size:
         return
     row, column = divmod(repeated[0], len(models))
-    remedy = ", or topic=, their column, if item ids start again in every topic" * (len(keys) == 1)
+    remedy = ", or topic= if item ids start again in every topic" * (len(keys) == 1)
     raise ValueError(
-        f"{len(repeated)} of {np.count_nonzero(sizes)} cells have several rows: {models.name} "
-        f"{plain(models[column])!r} has {sizes[repeated[0]]} for {_in_words(keys, items[row])}. "
-        f"Pass cluster={keys[-1]!r} if items were answered several times{remedy}."
+        f"{len(repeated)} of {np.count_nonzero(sizes)} pairs of model and item have several rows: "
+        f"{models.name} {plain(models[column])!r} has {sizes[repeated[0]]} for "
+        f"{_in_words(keys, items[row])}. Pass cluster={keys[-1]!r} if items were answered several "
+        f"times{remedy}."
     )
 
 
 def _in_words(keys, labels):
-    """An item with its groups and topic, as in: topic 'law', item 3."""
+    """Describe an item with its groups and topic, as in: topic 'law', item 3."""
     labels = labels if len(keys) > 1 else [labels]
     return ", ".join(f"{key} {plain(x)!r}" for key, x in zip(keys, labels, strict=True))
 
 
 def _warn_of_same_items(scores, items):
-    """Warn of topics that look to be no part of an item's name."""
+    """Warn if the topic seems not to be part of an item's identity."""
     code, ids = items.get_level_values(-1).factorize()
     first = np.unique(code, return_index=True)[1]
     several = np.bincount(code) > 1
@@ -250,24 +256,24 @@ def _warn_of_same_items(scores, items):
     example, missing = plain(ids[several][0]), np.isnan(scores)
     answers = np.zeros((len(ids), scores.shape[1]), dtype=int)
     np.add.at(answers, code, ~missing)
-    if answers.max() == 1:  # else an id has several topics in one model
+    if answers.max() == 1:  # else a model has an id in several topics
         warn(
-            f"{several.sum()} ids, such as {example!r}, have another topic in one model than in "
-            "another, and count as different items. Give an item one topic in all models. Or pass "
-            "topic=None if topics are no part of its name."
+            f"{several.sum()} ids, such as {example!r}, have different topics in different models, "
+            "so they count as different items. Give each item the same topic in all models, or "
+            "pass topic=None if the topic does not identify items."
         )
     own = scores[first[code]]
-    alike = np.all((own == scores) | (np.isnan(own) & missing))
-    if alike and several.sum() >= _FEWEST_COPIES and len(np.unique(own[several[code]], axis=0)) > 1:
+    equal = np.all((own == scores) | (np.isnan(own) & missing))
+    if equal and several.sum() >= _FEWEST_COPIES and len(np.unique(own[several[code]], axis=0)) > 1:
         warn(
-            f"{several.sum()} ids, such as {example!r}, have the same scores in all "
-            "of their topics: items that are listed under several topics count several times. "
-            "Leave out all but one row of each."
+            f"{several.sum()} ids, such as {example!r}, have the same scores in all their topics. "
+            "Items that are listed under several topics count several times. Keep only one row of "
+            "each."
         )
 
 
 def _clusters(rows, row, items, by, cluster):
-    """Cluster of each item, group and id of each cluster, and labels of the groups."""
+    """Return the cluster of each item, group and id of each cluster, and labels of the groups."""
     keys = list(items.names)
     if by:
         levels = items.droplevel(keys[len(by) :])
@@ -280,15 +286,14 @@ def _clusters(rows, row, items, by, cluster):
     codes, names = rows.codes(cluster), rows.values(cluster)
     of_item = np.empty(len(items), dtype=int)
     of_item[row] = codes
-    odd = of_item[row] != codes
-    if odd.any():
-        twice = row[odd].min()
+    differs = of_item[row] != codes
+    if differs.any():
+        twice = row[differs].min()
         own = names[np.unique(codes[row == twice])]
         several = listed(own, most=3, show=repr)
         raise ValueError(
             f"{_in_words(keys, items[twice])} is in several clusters: {several}. Give all its rows "
-            "one cluster; or make item ids unique, or pass topic=, their column, if they start "
-            "again in every topic."
+            "one cluster. If item ids start again in every topic, pass topic=."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()

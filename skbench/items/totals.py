@@ -1,4 +1,4 @@
-"""Topics that are the total of the others: their items would count twice."""
+"""Detect topics that are the total of the others, whose items would count twice."""
 
 import re
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from skbench._notes import LOST, Note
 from skbench.items.rows import joined
 
 _STATISTIC = re.compile(
@@ -13,11 +14,11 @@ _STATISTIC = re.compile(
     "durchschnitt|moyenne|somme|promedio|suma)( score)?",
     re.IGNORECASE,
 )
-_FEWEST_OTHERS = 2  # topics that a total is made of
-_SURE = 3  # different sums that agree, beyond chance
-_NEAR = 1e-6  # of sums of scores
-# "combined gas law" and "sum of squares" are topics: the word stands alone, first before what is
-# summed, or last.
+_FEWEST_OTHERS = 2  # topics that make a total
+_SURE = 3  # different sums that agree, which cannot be by chance
+_NEAR = 1e-6  # relative tolerance for sums of scores
+# "combined gas law" and "sum of squares" are topics, so the word must stand alone, at the end, or
+# before a word for what is summed.
 _TOTAL = re.compile(
     r"(.*[^a-z])?(all|overall|totals?|sum|average|avg|mean|aggregate|combined|micro)"
     r"([^a-z]+(topics?|subjects?|tasks?|categories|items|questions|scores?|accuracy|avg))?",
@@ -26,13 +27,13 @@ _TOTAL = re.compile(
 
 
 def are_statistics(items):
-    """Which rows hold the mean of the others, or a like number, by label and score."""
+    """Return which rows are the mean or another summary of the others, by label and score."""
     known = [] if is_numeric_dtype(items["item"]) else items["item"].unique()
     names = [name for name in known if _STATISTIC.fullmatch(str(name))]
     if not names:
         return np.zeros(len(items), dtype=bool)
     named = items["item"].isin(names)
-    # An item may be a function called sum: it is right or wrong, as others are.
+    # An item may be a function named sum, but then its scores are like those of other items.
     sure = named & ~items["score"].isin([0, 1, *items["score"][~named].unique()])
     keys = [items[name] for name in ("model", "topic") if name in items]
     others = items["score"].where(~named).groupby(keys or named.to_numpy() * 0)
@@ -43,7 +44,7 @@ def are_statistics(items):
 
 
 def check_totals(rows, topics, counts=None):
-    """Refuse a topic that is the total of the others; topics that may be one, in words."""
+    """Raise if a topic is the total of the others. Return notes on topics that may be."""
     model = ["model"] if "model" in rows else []
     doubts = []
     for name in topics:
@@ -57,7 +58,7 @@ def check_totals(rows, topics, counts=None):
 
 
 def _check(rows, topic, within, counts):
-    """What may be a total among the topics of one model, or of one model and level."""
+    """Yield notes on topics that may be totals within one model, or one model and level."""
     sums = _sums(rows, topic, within, counts)
     is_total = (
         (sums["of"] >= _FEWEST_OTHERS)
@@ -70,21 +71,21 @@ def _check(rows, topic, within, counts):
         in_topic = topic == name
         same_items = counts is None and _holds_the_items_of_all_others(rows, in_topic, within)
         if same_items or found["k"].nunique() >= _SURE or _TOTAL.fullmatch(str(name)):
-            whose = " / ".join(map(str, rows.loc[in_topic, within].iloc[0]))
+            model = " / ".join(map(str, rows.loc[in_topic, within].iloc[0]))
             raise ValueError(
-                f"Topic {str(name)!r} is the total of the others: it has {found['n'].iloc[0]} "
-                f"answers{' of ' * bool(whose)}{whose} with scores that add up to "
-                f"{found['k'].iloc[0]:g}, and so have the others together. Its items would count "
-                "twice, and intervals would be too short: leave out its rows."
+                f"Topic {str(name)!r} is the total of the others. Like the others together, it has "
+                f"{found['n'].iloc[0]} answers{' of ' * bool(model)}{model} with a sum of scores "
+                f"of {found['k'].iloc[0]:g}. Remove its rows, because its items would count twice."
             )
-        yield (
-            f"topic {str(name)!r} has as many answers, and scores as high, as all others together: "
-            "if it is their total, leave out its rows, or its items count twice"
+        text = (
+            f"topic {str(name)!r} has as many answers, and the same sum of scores, as all others "
+            "together. If it is their total, remove its rows, because its items count twice"
         )
+        yield Note(text, LOST)
 
 
 def _sums(rows, topic, within, counts):
-    """Answers and their scores in each topic of a place, and in all others there."""
+    """Return the numbers of answers and sums of scores of each topic and of all others."""
     n, k = counts or (None, "score")
     by = rows.groupby([*(rows[name] for name in within), topic], sort=False, observed=True)
     sums = pd.DataFrame({"n": by[n].sum() if counts else by.size(), "k": by[k].sum(), "of": 1})

@@ -1,4 +1,4 @@
-"""The order of versions: by a column of numbers or dates, by a list, or by dates in their names."""
+"""Order versions by a column of numbers or dates, by a list, or by dates in their names."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ _LOOKS_LIKE_DATE = (
 )
 _SINCE_1970 = 1e9, 2.2e9  # seconds, from 2001 to 2039
 _UNITS = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
-# A version in a name, where the rest of the name is the same in all.
+# A version in a name whose rest is the same for all versions.
 _IN_NAMES = (
     r"(?P<rest>.* \| )(?P<version>.+)",
     r"(?P<rest>.*?)(?<![0-9])(?P<version>20[0-9]{2}-?[01][0-9](-?[0-3][0-9])?)(?![0-9])(?P<end>.*)",
@@ -36,33 +36,33 @@ _IN_NAMES = (
 
 
 class Versions(NamedTuple):
-    """Versions of a model and where they stand."""
+    """Versions of a model and their places in order."""
 
     items: object  # rows of these versions
-    model: str  # column that names them
+    model: str  # column with their names
     value: pd.Series  # number or date (UTC) of each version
-    unit: str  # what a slope is "per"
+    unit: str  # a slope is per this unit
     notes: tuple = ()
 
     @property
     def place(self):
-        """Numbers: dates in years since the first."""
+        """Numbers of the versions, or years since the first date."""
         if self.unit != "year":
             return self.value.astype(float)
         return (self.value - self.value.min()) / _YEAR
 
 
 def ordered_versions(items, order, model):
-    """`Versions` by a column of numbers or dates, or by a list of names in order."""
+    """Return `Versions` by a column of numbers or dates, or by a list of names in order."""
     frame = as_frame(items)
     columns = frame.collect_schema().names()
     if not isinstance(order, str):
         if not hasattr(order, "__len__"):
             raise TypeError(
-                f"order must name a column, or the versions in order, got {type(order).__name__}."
+                f"order must be a column name or a list of versions, got {type(order).__name__}."
             )
         if not len(order):
-            raise ValueError("order is an empty list. Name the versions, first to last.")
+            raise ValueError("order is an empty list. Name the versions from first to last.")
         return _by_list(frame, columns, list(order), model)
     if order == "version" and order not in columns:
         return _by_names(frame, columns, model)
@@ -74,7 +74,7 @@ def ordered_versions(items, order, model):
     _refuse_empty(pairs)
     for name in pairs:
         if pairs[name].isna().any():
-            raise ValueError(f"Some rows have no {name!r}. Fill it in, or leave the rows out.")
+            raise ValueError(f"Some rows have no {name!r}. Fill it in, or remove the rows.")
     if model != order:
         several = pairs.groupby(model)[order].nunique()
         if len(several) == 1:  # one model in several versions
@@ -84,7 +84,7 @@ def ordered_versions(items, order, model):
             own = listed(pairs.loc[pairs[model] == name, order], most=3, show=repr)
             raise ValueError(
                 f"Model {plain(name)!r} has several values of {order!r}: {own}. Keep the rows of "
-                f"one model, or give each of its versions a name of its own in {model!r}."
+                f"one model, or give each of its versions a different name in {model!r}."
             )
     values = pairs.set_index(model, drop=False)[order]
     parsed = _parsed(values, order)
@@ -95,7 +95,7 @@ def ordered_versions(items, order, model):
 
 
 def _by_list(frame, columns, names, model):
-    """Versions in the order of a list, one step apart; all others are left out."""
+    """Return versions in the order of a list, one step apart. Others are skipped."""
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise ValueError(f"order names {plain(twice[0])!r} twice. Name each version once.")
@@ -105,23 +105,22 @@ def _by_list(frame, columns, names, model):
     known = collected(frame.select(model).unique())[model]
     for name in names:
         check_model(name, sorted(known, key=str))
-    left_out = [name for name in known if name not in names]
+    others = [name for name in known if name not in names]
     notes = ()
-    if left_out:
+    if others:
         frame = frame.filter(nw.col(model).is_in(names))
-        out = listed(sorted(map(str, left_out)), most=3)
-        notes = (f"Not in the order given, and left out: {out}.",)
+        notes = (f"Skipped versions not in order=: {listed(sorted(map(str, others)), most=3)}.",)
     value = pd.Series(np.arange(len(names)), pd.Index(names, name=model))
     return _several(Versions(nw.to_native(frame), model, value, "version", notes), names)
 
 
 def _holds(frame, columns, model, names):
-    """Whether a column names one of these models."""
+    """Return whether a column contains one of these models."""
     return model in columns and collected(frame.select(model).unique())[model].isin(names).any()
 
 
 def _by_names(frame, columns, model):
-    """Versions by dates or numbers in the names of one model's versions."""
+    """Order versions by dates or numbers in their names."""
     require_columns(columns, [model if model in columns else "version"])
     refuse_lists(frame, [model])
     known = collected(frame.select(model).unique())[model].dropna()
@@ -131,8 +130,8 @@ def _by_names(frame, columns, model):
     if found is None:
         _refuse_one(own.index)
         raise ValueError(
-            "There is no column 'version', and the names do not tell the order. Name a column of "
-            f"numbers or dates. {_remedy(own, frame)}"
+            "There is no column 'version', and the names contain no dates or numbers. Name a "
+            f"column of numbers or dates. {_remedy(own, frame)}"
         )
     value, unit, notes = found
     return _several(Versions(nw.to_native(frame), model, value, unit, notes), model)
@@ -140,11 +139,11 @@ def _by_names(frame, columns, model):
 
 def _refuse_empty(rows):
     if rows.empty:
-        raise ValueError("items has no rows: there is nothing to compare.")
+        raise ValueError("items has no rows, so there is nothing to compare.")
 
 
 def _in_names(names, labels):
-    """Dates or numbers of versions in names that are otherwise the same; None where there are none.
+    """Return dates or numbers in names that are otherwise the same, or None.
 
     >>> names = pd.Series(["ada-2024-05-13", "ada-2024-11-20"])
     >>> _in_names(names, names)[0].dt.month.tolist()
@@ -164,12 +163,12 @@ def _in_names(names, labels):
         if parsed is not None:
             what = "dates" if parsed[1] == "year" else "numbers"
             unit = parsed[1].removeprefix("unit of ")
-            return parsed[0], unit, (f"Versions stand in order of the {what} in their names.",)
+            return parsed[0], unit, (f"Versions are ordered by the {what} in their names.",)
     return None
 
 
 def _parsed(values, name):
-    """Numbers or dates, what a slope is per, and notes; None for what has no order of its own."""
+    """Return numbers or dates, their unit, and notes, or None for values without an order."""
     kind = "boolean" if is_bool_dtype(values) else kind_of(values)
     if kind in ("number", "integer", "floating", "decimal"):
         return _numbers(values.astype(float), name), _unit_of(name), ()
@@ -179,9 +178,9 @@ def _parsed(values, name):
     if kind != "string":
         return None
     text = values.astype(str).str.strip()
-    # 1.9 and 1.10 are versions, of which neither is a number.
+    # 1.9 and 1.10 are version numbers, not decimal numbers.
     if text.str.fullmatch(_NUMBER).all() and text.str.partition(".")[2].str.len().nunique() == 1:
-        note = f"{name!r} holds numbers as text, taken as numbers."
+        note = f"Text in {name!r} was read as numbers."
         return _numbers(text.astype(float), name), _unit_of(name), (note,)
     if text.str.fullmatch(_ISO).all():
         try:
@@ -191,8 +190,8 @@ def _parsed(values, name):
         except ValueError as error:
             if "time zone" in str(error):
                 raise
-            return None  # no day of the calendar
-        return dates, "year", (f"{name!r} holds ISO dates as text, taken as dates (UTC).",)
+            return None  # not a day of the calendar
+        return dates, "year", (f"Text in {name!r} was read as ISO dates (UTC).",)
     return None
 
 
@@ -201,14 +200,14 @@ def _unit_of(name):
 
 
 def _numbers(values, name):
-    """Finite numbers that are no dates."""
+    """Return numbers. Raise if they are not finite or look like dates."""
     if not (values.abs() <= LARGEST).all():
-        raise ValueError(f"{name!r} must hold finite numbers up to {LARGEST:g}.")
+        raise ValueError(f"{name!r} must contain finite numbers up to {LARGEST:g}.")
     whole = values[values % 1 == 0].map("{:.0f}".format)
     if len(whole) == len(values) and whole.str.fullmatch(_AS_NUMBER).all():
         raise ValueError(
-            f"{name!r} holds {whole.iloc[0]}, which looks like a date written as a number. Write "
-            "dates as 2024-05-13, or pass the versions in order as a list."
+            f"{name!r} contains {whole.iloc[0]}, which looks like a date written as a number. "
+            "Write dates as 2024-05-13, or pass the versions in order as a list."
         )
     for per_second, unit in _UNITS.items():
         low, high = (end * per_second for end in _SINCE_1970)
@@ -216,17 +215,17 @@ def _numbers(values, name):
             first = values.iloc[0]
             day = pd.Timestamp(first / per_second, unit="s").date()
             raise ValueError(
-                f"{name!r} holds {first:.0f}, which may be {unit} since 1970. If so, write dates, "
-                f"here {day}. If not, divide the numbers by {low:g}."
+                f"{name!r} contains {first:.0f}, which may be {unit} since 1970. If so, write "
+                f"dates, here {day}. If not, divide the numbers by {low:g}."
             )
     return values
 
 
 def _dates(values, name, aware):
-    """Dates in UTC, of values that all have a time zone or none."""
+    """Return dates in UTC. All values must have a time zone, or none."""
     if np.any(aware) and not np.all(aware):
         raise ValueError(
-            f"Some dates of {name!r} have a time zone and others have none. Give all of them one."
+            f"Some dates of {name!r} have a time zone, but others have none. Give all dates one."
         )
     how = {"format": "ISO8601"} if kind_of(values) == "string" else {}
     dates = pd.to_datetime(values.to_numpy(dtype=object), utc=True, **how)
@@ -234,25 +233,22 @@ def _dates(values, name, aware):
 
 
 def _refuse(values, order, frame):
-    """Refuse text whose order nobody can tell."""
+    """Raise for values whose order is unknown."""
     _refuse_one(values.index)
     what = "text" if kind_of(values) == "string" else f"values of type {kind_of(values)}"
     raise ValueError(
-        f"{order!r} holds {what}, such as {str(values.iloc[0])!r}, whose order is not known. "
+        f"The order of {what} such as {str(values.iloc[0])!r} in {order!r} is unknown. "
         f"{_remedy(values, frame)}"
     )
 
 
 def _remedy(values, frame):
-    """What to write instead: dates that can be read, or the versions as a list.
-
-    No order is guessed: versions are named as the rows have them.
-    """
+    """Return what to pass instead: ISO dates, or the versions as a list."""
     if values.astype(str).str.contains(_LOOKS_LIKE_DATE, regex=True).any():
-        return "Write dates as 2024-05-13, or pass the versions as order=, first to last."
+        return "Write dates as 2024-05-13, or pass order=, the versions from first to last."
     names = collected(frame.select(values.index.name))[values.index.name].drop_duplicates()
     return (
-        "Pass the versions as order=, first to last. As the rows have them, they are: "
+        "Pass order=, the versions from first to last. In the order of the rows, they are: "
         f"{listed(names.dropna(), most=_MOST_LISTED)}."
     )
 
@@ -260,16 +256,16 @@ def _remedy(values, frame):
 def _refuse_one(names):
     if len(names) < 2:
         raise ValueError(
-            f"There is one version only, {plain(names[0])!r}, and no trend. Add versions."
+            f"There is only one version, {plain(names[0])!r}. A trend needs several versions."
         )
 
 
 def _several(versions, order):
-    """The versions, of which two must differ in their place."""
+    """Return the versions. Raise if all have the same place."""
     if versions.value.nunique() > 1:
         return versions
     _refuse_one(versions.value.index)
     raise ValueError(
-        f"All {len(versions.value)} versions have one value of {order!r}, "
-        f"{versions.value.iloc[0]}, and no trend. Name another column, or pass them in order."
+        f"All {len(versions.value)} versions have the same value of {order!r}, "
+        f"{versions.value.iloc[0]}. Name another column, or pass the versions in order."
     )

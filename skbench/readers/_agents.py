@@ -1,14 +1,14 @@
-"""Benchmarks of agents: tau-bench, tau2-bench, reports of SWE-bench."""
+"""Read benchmarks of agents: tau-bench, tau2-bench, SWE-bench reports."""
 
 from skbench.readers._answers import Format, answer_of, records_by_line
 from skbench.readers._json import document, value_at
 
-# Ways in which a simulation ends that tau2-bench leaves out of its own rates.
+# Simulations that ended in these ways do not count in the rates of tau2-bench.
 _NO_ANSWER = ("infrastructure_error", "context_window_exceeded")
 
 
 def _simulations(path, bad, notes):
-    """Simulations of a run, or their index where each has a file of its own."""
+    """Yield the simulations of a run, or their index if each has its own file."""
     results = document(path)
     found = results.get("simulations") or results["simulation_index"]
     for number, simulation in enumerate(found, start=1):
@@ -16,7 +16,7 @@ def _simulations(path, bad, notes):
 
 
 def _tau2(run, results, path):
-    """A simulation, as tau2-bench writes it (src/tau2/data_model/simulation.py)."""
+    """Convert a simulation of tau2-bench (src/tau2/data_model/simulation.py)."""
     reward = value_at(run, "reward_info.reward")
     reward = run.get("reward") if reward is None else reward
     failed = run.get("termination_reason") in _NO_ANSWER or reward is None
@@ -33,7 +33,7 @@ def _tau2(run, results, path):
 
 
 def _tau(run, head, path):
-    """A run, as tau-bench writes it (tau_bench/types.py, EnvRunResult); it names no model."""
+    """Convert a run of tau-bench (tau_bench/types.py, EnvRunResult), which names no model."""
     failed = "error" in (run.get("info") or {})
     scores = {} if failed else {"reward": run["reward"]}
     attempt = int(run.get("trial") or 0) + 1
@@ -41,7 +41,7 @@ def _tau(run, head, path):
 
 
 def _instances(path, bad, notes):
-    """Instances that were submitted, each with what became of it."""
+    """Yield the submitted instances with their outcomes."""
     report = document(path)
     wrong = {name for part in ("unresolved", "empty_patch") for name in report[f"{part}_ids"]}
     resolved = set(report["resolved_ids"])
@@ -51,7 +51,7 @@ def _instances(path, bad, notes):
 
 
 def _swe(record, report, path):
-    """An instance of a report (swebench/harness/reporting.py); the file is named for the model."""
+    """Convert an instance (swebench/harness/reporting.py). The file is named for the model."""
     name = record["instance_id"]
     model = path.name.split(".json")[0].rsplit(".", 1)[0].replace("__", "/")
     return answer_of(model, name.rsplit("-", 1)[0].replace("__", "/"), name, record["scores"])

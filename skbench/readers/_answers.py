@@ -1,4 +1,4 @@
-"""Records of evaluation programs -> answers of models; a format says where each part stands."""
+"""Turn records of evaluation programs into answers of models. A `Format` defines how."""
 
 import math
 import sys
@@ -10,24 +10,24 @@ import pandas as pd
 from skbench.readers._json import document, label_at, records
 from skbench.readers._scores import as_numbers, is_score
 
-COSTS = ("tokens", "seconds", "cost")  # what an answer took; cost is money
+COSTS = ("tokens", "seconds", "cost")  # of an answer; cost is money
 
 
 class Run(NamedTuple):
-    """What the answers of one model on one topic in one run have in common."""
+    """Properties shared by the answers of one model on one topic in one run."""
 
     model: str
     topic: str
     version: str = ""  # of the model, such as a prompt or a revision
-    name: str | None = None  # None: a file is a run
+    name: str | None = None  # None: each file is a run
     settings: str = ""  # runs with different settings are different models
-    filter: str = ""  # the rule by which answers were extracted
-    invented: bool = False  # whether the program made up the model's name
-    suite: str = ""  # of tests, which several files may hold
-    about: tuple = ()  # further columns, as pairs of a name and a value
-    arguments: tuple = ()  # of the topic, as pairs of a name and a value
-    declared: tuple = ()  # fields that the log declares as labels, as pairs of a role and a field
-    graders: tuple = ()  # of scores: the beginning of a score's name, and its judge and prompt
+    filter: str = ""  # the rule that extracted the answers
+    invented: bool = False  # whether the program invented the model's name
+    suite: str = ""  # a test suite, which may consist of several files
+    about: tuple = ()  # (name, value) pairs of further columns
+    arguments: tuple = ()  # (name, value) pairs of the topic
+    declared: tuple = ()  # (role, field) pairs of fields that the log declares as labels
+    graders: tuple = ()  # (prefix of a score's name, description of its judge) pairs
 
 
 class Answer(NamedTuple):
@@ -36,22 +36,22 @@ class Answer(NamedTuple):
     run: Run
     item: object
     scores: dict  # by name, as written; empty where the answer failed
-    attempt: int | None = None  # None: answers to an item are counted in their order
+    attempt: int | None = None  # None: answers to an item are numbered in order
     digest: str | None = None  # of the text of the item
-    cluster: object = None  # what several items belong to
+    cluster: object = None
     part: object = None  # of the topic, as the log declares it
     confidence: float = math.nan
-    costs: dict = {}  # by the names of `COSTS`; what is no number is none
+    costs: dict = {}  # by the names of `COSTS`; values that are not numbers count as missing
 
 
 def answer_of(model, topic, item, scores, attempt=None, digest=None, **more):
-    """An answer, and the run that it belongs to: `more` are further fields of either."""
+    """Return an answer with its run. `more` are further fields of either."""
     own = {name: more.pop(name) for name in ("cluster", "costs") if name in more}
     return Answer(Run(model, topic, **more), item, scores, attempt, digest, **own)
 
 
 def number(value):
-    """A number of a log as a float; nan for anything else, as no answer is refused for its cost."""
+    """Return a number of a log as a float, or nan for anything else."""
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if known and abs(value) <= sys.float_info.max else math.nan
 
@@ -59,27 +59,27 @@ def number(value):
 class Format(NamedTuple):
     """A format of evaluation logs.
 
-    `records(path, bad, notes)` yields (place, record, head): where a record stands, the record,
-    and what the file states about all of them. `answer(record, head, path)` makes an `Answer` of
-    it. For a record or a file that is not as the program writes it, both may raise whatever
-    Python raises: `misfit` says it in words.
+    `records(path, bad, notes)` yields (place, record, head): the place of a record, the record,
+    and the properties of the file. `answer(record, head, path)` converts a record to an `Answer`.
+    If a record or a file has an unexpected structure, both may raise any of `MISFITS`. `misfit`
+    describes the error.
     """
 
     name: str  # as in `read_items(format=)`
     title: str
-    signs: tuple  # sets of keys, of which the outermost object of a file has one whole
+    signs: tuple  # sets of keys; the outermost object of a file has all keys of one set
     records: Callable
     answer: Callable
     item_name: str = "item"
-    repeats: bool = False  # whether the program asks an item several times, without a number
+    repeats: bool = False  # whether an item may have several answers without numbers
     in_parts: bool = False  # whether several records hold the scores of one answer
-    usual: tuple = ()  # scores taken by default, in order of preference; all others by name
-    note: str = ""  # what users must know of such results
-    word: bytes = b""  # what stands at the beginning of such a file, too
+    usual: tuple = ()  # default scores, in order of preference
+    note: str = ""  # a note for users of such results
+    word: bytes = b""  # another sign: bytes near the beginning of the file
 
 
 def records_in(key):
-    """Records that are a list under a key of one document; the head is the document."""
+    """Return a reader of the list under a key of a document. The head is the document."""
 
     def read(path, bad, notes):
         head = document(path)
@@ -90,27 +90,27 @@ def records_in(key):
 
 
 def records_by_line(path, bad, notes):
-    """Records that are lines of a file, or elements of one list; there is no head."""
+    """Yield records that are lines of a file, or elements of one list. There is no head."""
     for number, record in records(path, bad):
         yield number, record, {}
 
 
-# What Python raises where a field is of another type, or holds another value, than expected.
+# Errors that Python raises if a field has an unexpected type or value.
 MISFITS = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 def misfit(error, what):
-    """What a reader met that it does not expect, in words."""
-    return f"has no field {error}" if isinstance(error, KeyError) else f"is no {what}"
+    """Describe an unexpected structure."""
+    return f"has no field {error}" if isinstance(error, KeyError) else f"is not a {what}"
 
 
 def is_label(value):
-    """Whether a value can name something."""
+    """Return whether a value can be a label."""
     return isinstance(value, (str, int, float)) and value == value
 
 
 class Log:
-    """The answers of one model on one topic in one run, in columns."""
+    """The answers of one model on one topic in one run, by column."""
 
     def __init__(self, path, run, form):
         self.path, self.run, self.form = path, run, form
@@ -122,11 +122,11 @@ class Log:
         self._rows = {}
 
     def add(self, answer, place, topic, cluster):
-        """Append an answer, or further scores of one that is there."""
+        """Append an answer, or further scores of a known answer."""
         item, attempt = answer.item, answer.attempt or 1
         if not is_label(item) or not isinstance(attempt, int):
-            odd = attempt if is_label(item) else item
-            raise ValueError(f"holds {str(odd)[:40]!r}, where {self.form.title} has an id")
+            value = attempt if is_label(item) else item
+            raise ValueError(f"has {str(value)[:40]!r} where {self.form.title} writes an id")
         if self.form.repeats and answer.attempt is None:
             while (item, attempt) in self._rows:
                 attempt += 1
@@ -135,13 +135,13 @@ class Log:
             raise ValueError(f"repeats {self.form.item_name} {item!r}")
         for name, value in answer.scores.items():
             column = self.scores.get(name)
-            if column is not None and len(column) == row:  # nothing to look at
+            if column is not None and len(column) == row:  # a new row, so nothing can be repeated
                 column.append(value)
             else:
                 self._set(name, row, value, item)
         if row < len(self.places):
-            told = {k: v for k, v in answer.costs.items() if v is not None}
-            self.columns["costs"][row] = self.columns["costs"][row] | told
+            known = {k: v for k, v in answer.costs.items() if v is not None}
+            self.columns["costs"][row] = self.columns["costs"][row] | known
             return
         self.places.append(place)
         columns = self.columns
@@ -155,19 +155,19 @@ class Log:
         columns["costs"].append(answer.costs)
 
     def _set(self, name, row, value, item):
-        """Put a score in its place, which another record of the answer must not have filled."""
+        """Set a score. Raise if another record of the answer has already set it."""
         column, usual = self.scores.setdefault(name, []), self.form.usual
         column += [None] * (row + 1 - len(column))
         if column[row] is not None and (not usual or (name in usual and column[row] != value)):
             raise ValueError(f"repeats {self.form.item_name} {item!r} with another {name}")
         column[row] = value
 
-    def is_labelled(self, name):
-        """Whether every answer has an entry in this column."""
+    def is_labeled(self, name):
+        """Return whether every answer has a value in this column."""
         return all(value is not None for value in self.columns[name])
 
     def score_names(self, wanted=None):
-        """Scores that may be taken: the usual ones of the format, unless one is wanted."""
+        """Return the scores to choose from: the usual ones of the format, unless one is wanted."""
         found = [name for name, column in self.scores.items() if any(map(is_score, column))]
         if wanted is not None or not self.form.usual or not found:
             return found
@@ -180,7 +180,7 @@ class Log:
         return usual
 
     def choose(self, name, notes, bad):
-        """Take the scores of this name, as floats."""
+        """Choose the scores of this name, as floats."""
 
         def refuse(row, reason):
             bad.refuse(self.path, self.places[row], reason)
@@ -192,9 +192,9 @@ class Log:
 
 
 def _labels(record, options):
-    """Topic and cluster of a record by the fields that the caller names, None where there are none.
+    """Return the topic and cluster of a record by the caller's fields, None without a field.
 
-    A log is a topic, so "topic" and "task" name a field only where there is one.
+    By default a log is a topic, so "topic" and "task" may be names without a field.
     """
     field = options.topic
     if field in ("topic", "task"):
@@ -203,7 +203,7 @@ def _labels(record, options):
 
 
 def logs_of(form, paths, options, bad, notes):
-    """Logs of all files of a format, without their scores chosen."""
+    """Return the logs of all files of a format, before scores are chosen."""
     logs, log = {}, None
     labelled = options.topic is not None or options.cluster is not None
     for path in paths:
@@ -225,7 +225,7 @@ def logs_of(form, paths, options, bad, notes):
         except MISFITS as error:
             if not isinstance(error, ValueError):
                 what = misfit(error, f"log as {form.title} writes it")
-                error = ValueError(f"{str(path)!r} {what}. Leave it out, or export it anew.")
+                error = ValueError(f"{str(path)!r} {what}. Remove the file, or export it again.")
             if not bad.skip or len(paths) == 1:
                 raise error from None
             bad.refuse(path, "whole file", error)
@@ -235,16 +235,16 @@ def logs_of(form, paths, options, bad, notes):
 
 
 def _log_of(logs, path, run, form):
-    """The log of a run, whose names are checked where it is new."""
+    """Return the log of a run, and check the names of a new run."""
     names = run._replace(name=run.name or "")
-    odd = [value for value in (*names[:8], *dict(run.about).values()) if not is_label(value)]
-    if odd:
-        raise ValueError(f"holds {str(odd[0])[:40]!r}, where {form.title} has a name")
+    wrong = [value for value in (*names[:8], *dict(run.about).values()) if not is_label(value)]
+    if wrong:
+        raise ValueError(f"has {str(wrong[0])[:40]!r} where {form.title} writes a name")
     return logs.get((path, run)) or logs.setdefault((path, run), Log(path, run, form))
 
 
 def _by_suites(logs):
-    """The logs, those of one suite one topic where each of its files is of other models."""
+    """Give the logs of a suite one topic if each of its files has different models."""
     models = {}
     for log in logs:
         own = models.setdefault(log.run.suite, {}).setdefault(log.path, set())

@@ -1,11 +1,11 @@
-"""Evaluations of applications: OpenAI evals, DeepEval, evaluation tables of MLflow."""
+"""Read evaluations of applications: OpenAI evals, DeepEval, evaluation tables of MLflow."""
 
 import json
 import re
 from hashlib import sha1
 
-from skbench._notes import LOST, Note
 from skbench.readers._answers import Format, answer_of
+from skbench.readers._found import UnfinishedRun
 from skbench.readers._json import beginning, document, records, value_at
 from skbench.readers.loading import without_suffixes
 
@@ -16,7 +16,7 @@ def _digest(value):
 
 
 def _samples(path, bad, notes):
-    """The events of each sample together; the head is the line that describes the evaluation."""
+    """Yield samples with their events. The head is the line that describes the evaluation."""
     spec, found, finished = {}, {}, False
     for number, record in records(path, bad):
         spec = record.get("spec", spec)
@@ -31,26 +31,25 @@ def _samples(path, bad, notes):
             elif record.get("type") == "sampling":
                 sample["tokens"].append(value_at(record, "data.usage.total_tokens"))
     if not finished:
-        text = f"{str(path)!r} has no final report: the run did not finish"
-        notes.append(Note(text, LOST))
+        notes.append(UnfinishedRun(f"the run in {str(path)!r} did not finish (no final report)"))
     yield from ((number, sample, spec) for number, sample in found.values())
 
 
 def _openai(sample, spec, path):
-    """A sample (evals/record.py, RunSpec in evals/base.py)."""
+    """Convert a sample (evals/record.py, RunSpec in evals/base.py)."""
     return answer_of(
         ",".join(map(str, spec.get("completion_fns") or [without_suffixes(path)])),
         str(spec.get("eval_name") or without_suffixes(path)),
         str(sample["sample_id"]),
         sample["scores"],
         name=spec.get("run_id"),
-        # Of several requests, some may be a judge's.
+        # Some of several requests may be a judge's.
         costs={"tokens": sample["tokens"][0]} if len(sample["tokens"]) == 1 else {},
     )
 
 
 def _cases(path, bad, notes):
-    """Test cases and conversations of a test run."""
+    """Yield the test cases and conversations of a test run."""
     run = document(path)
     run = run.get("testRunData", run)
     run = run | {"graders": tuple(sorted(set(_graders(run))))}
@@ -60,7 +59,7 @@ def _cases(path, bad, notes):
 
 
 def _graders(run):
-    """Each metric with the model that judges by it, as far as these are named."""
+    """Yield each metric with its judge, if the judge is named."""
     for case in run.get("testCases") or []:
         metrics = case.get("metricsData") if isinstance(case, dict) else None
         for metric in metrics if isinstance(metrics, list) else []:
@@ -69,7 +68,7 @@ def _graders(run):
 
 
 def _deepeval(case, run, path):
-    """A test case of a test run (deepeval/test_run/api.py); it need not name a model."""
+    """Convert a test case (deepeval/test_run/api.py). It need not name a model."""
     metrics = case.get("metricsData") or []
     return answer_of(
         str(value_at(run, "hyperparameters.model") or without_suffixes(path)),
@@ -83,21 +82,21 @@ def _deepeval(case, run, path):
 
 
 def _rows(path, bad, notes):
-    """Rows of a table that is written by columns and data; the head is the name of the run."""
+    """Yield the rows of a table with the keys columns and data. The head is the run's name."""
     table = document(path)
-    about = path.parent.parent / "meta.yaml"  # of the run, where tracking is a folder
+    about = path.parent.parent / "meta.yaml"  # of the run, if MLflow tracks to a folder
     text = beginning(about, 2**16).decode("utf-8", "replace") if about.exists() else ""
     named = re.search(r"^run_name: (.+)$", text, re.M)
     for number, cells in enumerate(table["data"], start=1):
         row = dict(zip(table["columns"], cells, strict=False))
         if len(row) < max(len(cells), len(table["columns"])):
-            bad.refuse(path, f"row {number}", "has not one cell for each column")
+            bad.refuse(path, f"row {number}", "does not have one cell per column")
             continue
         yield f"row {number}", row | {"row": number}, named[1] if named else without_suffixes(path)
 
 
 def _mlflow(row, model, path):
-    """A row of eval_results_table.json (mlflow/models/evaluation)."""
+    """Convert a row of eval_results_table.json (mlflow/models/evaluation)."""
     scores = {name.split("/")[0]: value for name, value in row.items() if name.endswith("/score")}
     return answer_of(
         model,

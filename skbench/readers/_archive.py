@@ -1,4 +1,4 @@
-"""Members of a zip archive with Zstandard members, read without trust."""
+"""Read members of untrusted zip archives, including Zstandard members."""
 
 import copy
 import struct
@@ -12,28 +12,28 @@ _LARGEST = 512 * 2**20  # bytes: summaries of about a million samples
 
 
 class Archive:
-    """A zip file of which single members are read into memory, never unpacked."""
+    """A zip file whose members are read into memory and never unpacked to disk."""
 
     def __init__(self, path):
         self.path = str(path)
         try:
             self._archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
-            raise ValueError(f"{self.path!r} is no zip file, or is cut off: {error}.") from None
+            raise ValueError(f"{self.path!r} is not a zip file or is truncated: {error}.") from None
         for member in self._archive.infolist():
             parts = member.orig_filename.replace("\\", "/").split("/")
             if ".." in parts or parts[0] == "" or ":" in parts[0]:
                 raise ValueError(
-                    f"{self.path!r}, member {member.orig_filename!r}: the name leads out of the "
-                    f"archive. No evaluation program writes this; refused."
+                    f"{self.path!r}, member {member.orig_filename!r} has a path outside the "
+                    f"archive. Evaluation programs do not write such names, so the file is refused."
                 )
 
     def names(self):
-        """Names of all members."""
+        """Return the names of all members."""
         return self._archive.namelist()
 
     def read(self, name):
-        """Contents of a member; refused where damaged, encrypted or a zip bomb."""
+        """Return the contents of a member. Raise if it is damaged, encrypted or a zip bomb."""
         member = self._archive.getinfo(name)
         try:
             with unpacked(self._open(member), member.compress_size, _LARGEST) as stream:
@@ -43,13 +43,13 @@ class Archive:
                 f"{self.path!r}, member {name!r} is damaged, encrypted or too large: {error}."
             ) from None
         if zlib.crc32(content) != member.CRC:
-            raise ValueError(f"{self.path!r}, member {name!r} is damaged: its checksum is wrong.")
+            raise ValueError(f"{self.path!r}, member {name!r} is damaged (wrong checksum).")
         return content
 
     def _open(self, member):
         if member.compress_type != _ZSTANDARD:
             return self._archive.open(member)
-        # Python 3.14 knows Zstandard; before, its members are taken as they are stored.
+        # zipfile reads Zstandard since Python 3.14. Before, read the stored bytes.
         stored = copy.copy(member)
         stored.compress_type, stored.file_size = zipfile.ZIP_STORED, member.compress_size
         stored.CRC = None

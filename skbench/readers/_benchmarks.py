@@ -1,4 +1,4 @@
-"""Results of benchmarks: MT-Bench judgments, OpenCompass, MTEB."""
+"""Read results of benchmarks: MT-Bench judgments, OpenCompass, MTEB."""
 
 from skbench.readers._answers import Format, answer_of, records_by_line
 from skbench.readers._json import document
@@ -10,10 +10,10 @@ _SCORES = ("correct", "is_correct", "score", "acc")  # of OpenCompass
 
 
 def _mt_bench(record, head, path):
-    """A judgment of one answer (fastchat/llm_judge/common.py); -1 where no score was found."""
+    """Convert a judgment (fastchat/llm_judge/common.py). -1 stands for no score."""
     question, score = int(record["question_id"]), record["score"]
     place = (question - 81) // 10
-    judge, *_ = record["judge"]  # and its prompt, which differs between turns
+    judge, *_ = record["judge"]  # the rest is the prompt, which differs between turns
     return answer_of(
         str(record["model"]),
         _MT_BENCH[place] if 0 <= place < len(_MT_BENCH) else "questions",
@@ -26,15 +26,15 @@ def _mt_bench(record, head, path):
 
 
 def _details(path, bad, notes):
-    """Answers by number, a list of them or one; scores of several runs are lists."""
+    """Yield the answers of a file. Scores of several runs are lists."""
     details = document(path)["details"]
     details = dict(enumerate(details)) if isinstance(details, list) else details
     details = details if isinstance(details, dict) else {}
     found = {key: value for key, value in details.items() if isinstance(value, dict)}
     if not found:
         raise ValueError(
-            f"{str(path)!r} has no details of single answers, which OpenCompass writes with "
-            "dump_eval_details=True. Pass format='table' if another program wrote the file."
+            f"{str(path)!r} has no details of answers. Run OpenCompass with "
+            "dump_eval_details=True, or pass format='table' if another program wrote the file."
         )
     for number, record in found.items():
         scores = {name: record[name] for name in _SCORES if name in record}
@@ -45,13 +45,13 @@ def _details(path, bad, notes):
 
 
 def _opencompass(record, head, path):
-    """An answer of results/MODEL/DATASET.json (opencompass/tasks/openicl_eval.py)."""
+    """Convert an answer of results/MODEL/DATASET.json (opencompass/tasks/openicl_eval.py)."""
     model, topic = path.parent.name, without_suffixes(path)
     return answer_of(model, topic, str(record["number"]), record["scores"], record["run"])
 
 
 def _subsets(path, bad, notes):
-    """Scores of all subsets of all splits; the head is the model, by the file beside."""
+    """Yield the scores of all subsets of all splits. The head is the model."""
     result, about = document(path), path.parent / "model_meta.json"
     model = document(about).get("name") if about.exists() else None
     for split, subsets in result["scores"].items():
@@ -61,7 +61,7 @@ def _subsets(path, bad, notes):
 
 
 def _mteb(record, model, path):
-    """A subset (mteb/results/task_result.py), in a folder of the model and its revision."""
+    """Convert a subset (mteb/results/task_result.py), in a folder named for the revision."""
     item = f"{record['split']} {record['hf_subset']}"
     scores = {"main_score": record["main_score"]} | record
     return answer_of(model, str(record["task"]), item, scores, version=path.parent.name)
@@ -79,5 +79,5 @@ MTEB = Format(
     _subsets,
     _mteb,
     "subset",
-    note="MTEB keeps one score per task and subset, not per item: an item here is a subset",
+    note="MTEB keeps one score per task and subset, so each subset is an item here",
 )

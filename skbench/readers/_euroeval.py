@@ -1,4 +1,4 @@
-"""EuroEval: euroeval_benchmark_results.jsonl, one line per model and dataset."""
+"""Read EuroEval: euroeval_benchmark_results.jsonl, one line per model and data set."""
 
 import json
 import re
@@ -6,14 +6,14 @@ import re
 from skbench.readers._answers import MISFITS, Answer, Format, Run, misfit
 from skbench.readers._json import records, value_at
 
-# Kept among the scores of an evaluation, but none themselves.
+# Entries among the scores that are not scores.
 _NO_SCORES = re.compile(r"failed_instances|speed")
-# Old versions wrote these into the name of the model.
+# Old versions appended these to the model's name.
 _MODE_IN_NAME = re.compile(r"\s*\(([^()]*(?:few-shot|zero-shot|val)[^()]*)\)$")
 
 
 def _records(path, bad, notes):
-    """Scores of each bootstrap sample; the head is the run."""
+    """Yield the scores of each bootstrap sample. The head is the run."""
     seen, several = set(), None
     for number, record in records(path, bad):
         try:
@@ -31,8 +31,8 @@ def _records(path, bad, notes):
             yield number, {"sample": sample, "scores": values}, run
     if several:
         notes.append(
-            f"data set {several!r} is of several languages, taken as one of its own: "
-            "rename it in the column language to count it to another"
+            f"data set {several!r} has several languages, which count as one language of their "
+            "own (change the column language to count it elsewhere)"
         )
 
 
@@ -46,9 +46,9 @@ def _answer(record, run, path):
 
 
 def _run(path, record):
-    """The run of a line, in any of three versions, and the scores of its samples."""
+    """Return the run of a line, in any of three versions, and the scores of its samples."""
     details = record
-    if "model_info" in record:  # since version 17 in the schema of Every Eval Ever
+    if "model_info" in record:  # since version 17, which uses the schema of Every Eval Ever
         details = record["eval_library"]["additional_details"] | {
             "model": record["model_info"]["name"],
             "generative": value_at(record, "model_info.additional_details.generative"),
@@ -56,11 +56,11 @@ def _run(path, record):
     model, raw = details["model"], details.get("raw_results") or value_at(record, "results.raw")
     mode = [
         name
-        for name, holds in {
+        for name, applies in {
             "zero-shot": _yes(details.get("generative")) and _no(details.get("few_shot")),
             "val": _yes(details.get("validation_split")),
         }.items()
-        if holds
+        if applies
     ]
     if match := _MODE_IN_NAME.search(model):
         model, mode = model[: match.start()], [match.group(1)]
@@ -70,7 +70,7 @@ def _run(path, record):
     if not isinstance(raw, list) or not raw:
         raise KeyError("results.raw")
     dataset, mode = details["dataset"], ", ".join(mode)
-    # Files older than version 16 know neither task nor language.
+    # Files before version 16 have neither task nor language.
     about = {"dataset": dataset, "task": details.get("task"), "language": _languages(details)}
     return Run(
         model=model,
@@ -90,7 +90,7 @@ def _no(value):
 
 
 def _languages(details):
-    """The language, several as one; ScandEval called them by the other name."""
+    """Return the language, or several joined. ScandEval used the second key."""
     languages = details.get("languages") or details.get("dataset_languages")
     if isinstance(languages, str) and languages.startswith("["):
         languages = json.loads(languages)
@@ -107,7 +107,6 @@ EUROEVAL = Format(
     _answer,
     item_name="run",
     word=b'"raw',
-    note="EuroEval keeps one score per bootstrap sample of the test set, not per item: the items "
-    "here are these samples. Use RepeatedRuns and MeanRankScore; intervals that take them for "
-    "items are too short",
+    note="EuroEval keeps one score per bootstrap sample of the test set, so these samples are the "
+    "items here. Use RepeatedRuns and MeanRankScore, because intervals for items are too short",
 )

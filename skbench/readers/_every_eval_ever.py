@@ -1,11 +1,11 @@
-"""Every Eval Ever: instance-level JSON Lines, one line per sample and metric."""
+"""Read Every Eval Ever: instance-level JSON Lines, one line per sample and metric."""
 
 from skbench.readers._answers import Format, answer_of, number, records_by_line
 from skbench.readers._json import value_at
 
 
 def _answer(record, head, path):
-    # A filter of lm-evaluation-harness behind the name of the task judges the same answers.
+    # A filter of lm-evaluation-harness after the name of the task scores the same answers.
     used = value_at(record, "metadata.filter")
     score = None if record.get("error") else value_at(record, "evaluation.score")
     return answer_of(

@@ -1,16 +1,16 @@
-"""Labels as they stand: numbers never pass through float64, which holds whole ones to 2**53."""
+"""Keep labels exact: float64 cannot hold all integers beyond 2**53."""
 
 import pandas as pd
 from pandas.api.types import infer_dtype, is_integer_dtype
 
 from skbench._checks import as_text, of_one_type
 
-_MOST = 2**53  # beyond it float64 rounds whole numbers
+_MOST = 2**53  # float64 rounds integers beyond it
 _INT64 = 2**63
 
 
 def exact_labels(labels):
-    """Labels as int64 (Int64 beside blanks) where all are such numbers, else as text or given."""
+    """Return labels as int64 (Int64 with missing ones) if all are such integers, else as text."""
     if infer_dtype(labels, skipna=True) not in ("integer", "floating", "mixed-integer-float"):
         return of_one_type(labels)
     known = labels.dropna()
@@ -23,7 +23,7 @@ def exact_labels(labels):
 
 
 def exact_frame(columns, n):
-    """A DataFrame of lists; numbers stay Python's own where float64 would round a whole one."""
+    """Return a DataFrame of lists. Columns that float64 would round have dtype object."""
     frame = pd.DataFrame(columns, index=range(n))
     for name, dtype in zip(columns, frame.dtypes, strict=True):
         is_large = dtype.kind == "f" and (abs(frame[name].to_numpy()) >= _MOST).any()
@@ -32,8 +32,8 @@ def exact_frame(columns, n):
     return frame
 
 
-def below_each_other(frames):
-    """Frames joined; a column of several types keeps the whole numbers that float64 would round."""
+def concatenated(frames):
+    """Concatenate frames. A column of several types keeps integers that float64 would round."""
     types = {}
     for frame in frames:
         for name, dtype in zip(frame.columns, frame.dtypes, strict=True):

@@ -1,21 +1,22 @@
-"""What is in a file or folder: the format of each file, told by its contents."""
+"""Find the files with results, and recognize the format of each by its contents."""
 
 import os
 import re
 from pathlib import Path
 
 from skbench._checks import listed
+from skbench._notes import LOST, Note
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._json import Complete, beginning, has_an_object_per_line
 from skbench.readers._json_table import object_of_lists
 from skbench.readers._lm_eval import SamplesInMemory
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
-_OTHER = "no results that are known"
-_NO_FILE = "pipes, devices, or links to files that are not there"
+_OTHER = "unknown format"
+_NO_FILE = "pipes, devices or broken links"
 NOTHING = ("empty", _OTHER, _NO_FILE)
-_HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
-# A string without an end is one token, too: a search from each quote in it would not end.
+_HEADS = (2**16, 2**24)  # bytes; few records are longer than the first number
+# An unterminated string is one token: searching again from each of its quotes would take forever.
 _TOKEN = re.compile(rb'(?s)"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(\s*:)?|\\?\Z)|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
 _PARTS = [
@@ -33,14 +34,17 @@ _PARTS_BY_NAME = {
 
 
 def find(paths, only=None):
-    """Format -> files with results, and what was passed over, in words; `only` decides."""
+    """Return format -> files with results, and notes on ignored files.
+
+    Files that the caller names have the format `only`, if it is given.
+    """
     found, ignored = {}, {}
     for path in paths:
         if isinstance(path, SamplesInMemory):
             found.setdefault("lm-eval", []).append(path)
             continue
         if not path.exists():
-            link = " It is a link to a file that is not there." * path.is_symlink()
+            link = " It is a broken link." * path.is_symlink()
             raise FileNotFoundError(f"There is no file {str(path)!r}.{link}")
         if not path.is_dir():
             kind = recognize(path)
@@ -57,14 +61,14 @@ def find(paths, only=None):
 
 
 def files_of(folder):
-    """All files in a folder and those below it, but for hidden ones."""
+    """Yield all files in a folder and its subfolders, except hidden ones."""
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(place, name) for name in sorted(names) if not name.startswith("."))
 
 
 def _has_no_rows(file):
-    """Whether a table as text is a line of names alone, as a run that failed leaves it."""
+    """Return whether a text table has a header but no rows, as a failed run leaves it."""
     lines = beginning(file, _HEADS[0]).splitlines()
     return kind_of(file) in (".csv", ".tsv") and len(lines) == 1 and len(lines[0]) < _HEADS[0] / 2
 
@@ -73,27 +77,30 @@ def _refusal(path, kind):
     if kind == "empty":
         return f"{str(path)!r} is empty."
     if kind == _NO_FILE:
-        return f"{str(path)!r} is a pipe or a device. Save what it gives in a file."
+        return f"{str(path)!r} is a pipe or a device. Save its contents to a file."
     if kind == _OTHER and beginning(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
         return f"{str(path)!r} is text in UTF-16. Save it as UTF-8."
     if kind == _OTHER:
         logs = ", ".join(form.title for form in FORMATS.values())
-        return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."
-    return f"{str(path)!r} is a {kind}, without results of single items. Give its folder."
+        return f"The format of {str(path)!r} is unknown. {READABLE}, or a log of {logs}."
+    return f"{str(path)!r} is a {kind} and has no results per item. Pass its folder."
 
 
 def _in_words(ignored):
-    """Sentences on ignored files; summaries that the readers use are no news."""
+    """Return notes on ignored files. Summaries are left out, because the readers use them."""
     return [
-        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
-        f"{listed([file.name for file in files], most=4)}"
+        Note(
+            f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
+            f"{listed([file.name for file in files], most=4)}",
+            LOST,
+        )
         for kind, files in ignored.items()
         if kind in NOTHING
     ]
 
 
 def recognize(path):
-    """The format of a file, by its first bytes, failing that by its name."""
+    """Return the format of a file, by its first bytes or else by its name."""
     kind = kind_of(path)
     if not path.is_file():
         return _NO_FILE
@@ -122,12 +129,12 @@ def recognize(path):
     try:
         by_lines = keys and (is_list or has_an_object_per_line(path) or object_of_lists(path))
     except Complete:
-        by_lines = True  # refused for its reason
+        by_lines = True  # so that reading raises the reason
     return "table" if by_lines else _OTHER
 
 
 def _head_and_keys(path):
-    """The beginning of a file, and the keys of the first object in it where that is JSON."""
+    """Return the beginning of a file, and the keys of its first JSON object."""
     for size in _HEADS:
         head = beginning(path, size)
         keys, whole = _keys_of_the_first_object(head)
@@ -137,7 +144,7 @@ def _head_and_keys(path):
 
 
 def _keys_of_the_first_object(text):
-    """Keys of the first object of a JSON text, and whether the text reaches its end."""
+    """Return the keys of the first object of a JSON text, and whether its end was reached."""
     keys, depth = set(), 0
     for token in _TOKEN.finditer(text) if text[:1] in (b"{", b"[") else ():
         if token[0] == b"{" or (token[0] == b"[" and depth):

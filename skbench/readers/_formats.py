@@ -1,4 +1,4 @@
-"""The table of formats; the first whose signs fit a file is taken."""
+"""The known formats. A file has the first format whose signs match."""
 
 from skbench.readers._agents import SWE_BENCH, TAU, TAU2
 from skbench.readers._apps import DEEPEVAL, MLFLOW, OPENAI

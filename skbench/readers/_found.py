@@ -1,4 +1,4 @@
-"""What reading found: item rows, what was decided on the way, and lines that cannot be read."""
+"""The result of reading: item rows, notes on decisions, and skipped lines."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from skbench._printed import Printed
 
 
 def topic_columns(named):
-    """Columns of rows that hold the topic: one of a file has this name, several keep their own."""
+    """Return the topic columns of the rows: "topic", or several columns under their own names."""
     return ["topic"] if len(named) == 1 else list(named)
 
 
 def item_key(items, topics):
-    """Columns that name an item, whether or not its id repeats: topics, and the id.
+    """Return the columns that identify an item: the topics and the id.
 
-    A column called "topic" counts, as in Python, though the caller named another.
+    A column named "topic" in the file counts even if the caller named another column.
     """
     return [name for name in (*topics, "topic_in_file", "item") if name in items]
 
 
 class ItemRows(NamedTuple):
-    """Item rows of files, and how they were read.
+    """Item rows read from files, with notes on how they were read.
 
     Parameters
     ----------
     items : DataFrame
-        One row per (model, item), as from `skbench.read_items`.
+        One row per model and item, as `skbench.read_items` returns them.
     columns : dict of str to str or list of str
-        Which column of the file plays which role.
+        Role -> column of the file.
     notes : list of str
-        Everything that was guessed, chosen, converted, ignored or dropped.
+        One note for each choice, conversion, ignored file and dropped row.
     formats : list of str
         Formats of the files.
     groups : DataFrame or None
-        One row per group, where the file holds results of groups: score (the mean), and n
-        and k, or standard_error. `items` are then these rows.
+        One row per group, if the file contains results of groups. Its columns are score (the
+        mean), and either n and k or standard_error. `items` then contains the same rows.
     blank : DataFrame or None
-        Rows without a score (blank, failed or refused), which `items` leaves out.
+        Rows without a score (missing, failed or refused). `items` excludes them.
     doubts : list of str
-        Notes on what may have been misread.
+        Notes on values that may be mistakes.
     graders : dict
-        Topic -> model -> set of what logs declare of the judge of its scores, and of its prompt.
+        Topic -> model -> set of descriptions of the judge and its prompt, as logs declare them.
 
     Notes
     -----
-    When not to use it: for the rows alone, which `skbench.read_items` returns.
+    When not to use it: `skbench.read_items` returns the rows without notes.
 
     Examples
     --------
@@ -68,13 +68,13 @@ class ItemRows(NamedTuple):
 
     @property
     def topics(self) -> list:
-        """Columns of the rows that hold the topic."""
+        """Topic columns of the rows."""
         named = self.columns.get("topic", [])
         return topic_columns([named] if isinstance(named, str) else named)
 
     @property
     def key(self) -> list:
-        """Columns of the rows that name an item."""
+        """Columns that identify an item."""
         return item_key(self.items, self.topics)
 
     def _printed(self):
@@ -85,38 +85,46 @@ class ItemRows(NamedTuple):
     __repr__, _repr_html_ = Printed.__repr__, Printed._repr_html_
 
     def changed(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> ItemRows:
-        """The same with what a function makes of each of its tables."""
+        """Return a copy with a function applied to each table."""
         frames = {name: getattr(self, name) for name in ("items", "groups", "blank")}
         known = {name: change(frame) for name, frame in frames.items() if frame is not None}
         return self._replace(**known)
 
 
+class UnfinishedRun(Note):
+    """A note on a run that ended before all items were answered."""
+
+    def __new__(cls, text):
+        """Create a note on lost data."""
+        return super().__new__(cls, text, LOST)
+
+
 class BadLines:
-    """Lines that cannot be read: refused by default, or skipped and counted."""
+    """Lines that cannot be read: raise an error by default, or skip and count them."""
 
     def __init__(self, skip=False):
         self.skip = skip
         self._skipped = {}
 
     def refuse(self, path, line, reason):
-        """Raise or count; `line` is a number or a place."""
+        """Raise an error or count the line. `line` is a number or a description."""
         place = f"line {line}" if isinstance(line, int) else line
         if not self.skip:
             raise ValueError(
-                f"{str(path)!r}, {place}: {reason}. Mend or remove it, or pass "
-                f"skip_bad_lines=True to go on without it."
+                f"{str(path)!r}, {place}: {reason}. Correct or remove it, or pass "
+                f"skip_bad_lines=True to skip it."
             )
         self._skipped.setdefault(str(path), []).append(f"{place}: {reason}")
 
-    def forget(self):
-        """Forget what was skipped, before files are read again."""
+    def reset(self):
+        """Reset the counts before files are read again."""
         self._skipped = {}
 
     def notes(self):
-        """One sentence per file, with the number of skipped lines and the first of them."""
+        """Return one note per file, with the number of skipped lines and the first reason."""
         return [
             Note(
-                f"{path!r}: skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} "
+                f"skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} of {path!r} "
                 f"({'first ' * (len(reasons) > 1)}{reasons[0]})",
                 LOST,
             )

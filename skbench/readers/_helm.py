@@ -1,4 +1,4 @@
-"""HELM: per_instance_stats.json beside run_spec.json in the folder of a run."""
+"""Read HELM runs: per_instance_stats.json and run_spec.json in the folder of a run."""
 
 import math
 
@@ -6,7 +6,7 @@ from skbench._notes import LOST, Note
 from skbench.readers._answers import Answer, Format, Run
 from skbench.readers._json import document
 
-# A run folder does not say which of its dozens of metrics is the main one.
+# A run has dozens of metrics, and its files do not name the main one.
 _USUAL = (
     "exact_match quasi_exact_match prefix_exact_match quasi_prefix_exact_match "
     "chain_of_thought_correctness math_equiv_chain_of_thought ifeval_strict_accuracy f1_score "
@@ -15,7 +15,7 @@ _USUAL = (
 
 
 def _records(path, bad, notes):
-    """Entries of test instances as they were asked; the head is the run."""
+    """Yield entries of unperturbed test instances. The head is the run."""
     entries = document(path)
     run, n_perturbed = _run(path, notes), 0
     for number, entry in enumerate(entries, start=1):
@@ -24,12 +24,12 @@ def _records(path, bad, notes):
         elif "train" not in {stat["name"].get("split") for stat in entry.get("stats", ())}:
             yield f"entry {number}", entry, run
     if n_perturbed:
-        text = f"{str(path.parent)!r}: {n_perturbed} answers to perturbed questions left out"
+        text = f"skipped {n_perturbed} answers to perturbed questions in {str(path.parent)!r}"
         notes.append(Note(text, LOST))
 
 
 def _answer(entry, run, path):
-    """One entry per class of metrics: an instance comes several times, in parts."""
+    """Convert an entry. An instance has one entry per class of metrics."""
     found = {stat["name"]["name"]: _mean(stat) for stat in entry["stats"]}
     tokens = [found.get(f"num_{part}_tokens") for part in ("prompt", "output")]
     return Answer(
@@ -49,12 +49,12 @@ def _mean(stat):
 
 
 def _run(path, notes):
-    """The run by its specification, or by the name of its folder."""
+    """Return the run by its specification, or else by the name of its folder."""
     beside = path.parent / "run_spec.json"
     spec = document(beside) if beside.exists() else None
     if not isinstance(spec, dict):
         notes.append(
-            f"no run_spec.json beside {str(path)!r}: model and topic from the folder's name"
+            f"no run_spec.json beside {str(path)!r}, so the folder's name gives model and topic"
         )
         spec = {}
     folder = path.resolve().parent.name
@@ -66,7 +66,7 @@ def _run(path, notes):
     return Run(
         model=str(adapter.get("model") or (named or [folder])[0]),
         topic=scenario + ":" * bool(kept) + ",".join(kept),
-        name=path.parent.parent.as_posix(),  # the folder of the suite: its runs belong together
+        name=path.parent.parent.as_posix(),  # the folder of the suite, whose runs belong together
         settings=str(adapter.get("model_deployment")),
     )
 

@@ -1,34 +1,34 @@
-"""Inspect AI: .eval archives, of which header and summaries are read, and .json logs."""
+"""Read Inspect logs: header and summaries of .eval archives, or .json logs."""
 
 import json
 from hashlib import sha1
 
-from skbench._notes import LOST, Note
 from skbench.readers._answers import Answer, Format, Run, is_label
 from skbench.readers._archive import Archive
+from skbench.readers._found import UnfinishedRun
 from skbench.readers._json import beginning, document, parse, value_at
 
-# Inspect's own scale, including partial credit and no answer.
+# Inspect's grades: correct, incorrect, partial credit, no answer.
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-_LONGEST_INPUT = 5120  # letters of a text that a summary keeps
-# Options of a scorer that say what judges, and by which prompt.
-_OF_A_JUDGE = "model template instructions grade_pattern partial_credit".split()
-# What changes how answers are fetched, not what they are.
-_ERRANDS = frozenset("max_retries timeout attempt_timeout max_connections batch".split())
+_LONGEST_INPUT = 5120  # characters of a text that a summary keeps
+# Options of a scorer that define the judge and its prompt.
+_JUDGE_OPTIONS = "model template instructions grade_pattern partial_credit".split()
+# Settings that do not affect the answers.
+_CONNECTION = frozenset("max_retries timeout attempt_timeout max_connections batch".split())
 
 
 def _records(path, bad, notes):
-    """Samples; the head is the run, with the fields that the log declares as labels."""
+    """Yield samples. The head is the run, with the fields that the log declares as labels."""
     header, samples = _read(path)
     about, status = header["eval"], header.get("status", "started")
     if status != "success":
         expected = len((about.get("dataset") or {}).get("sample_ids") or [])
         epochs = (about.get("config") or {}).get("epochs") or 1
         text = (
-            f"{str(path)!r} did not finish (status {status!r}): "
-            f"{len(samples)} of {expected * epochs} samples"
+            f"the run in {str(path)!r} did not finish (status {status!r}, "
+            f"{len(samples)} of {expected * epochs} samples)"
         )
-        notes.append(Note(text, LOST))
+        notes.append(UnfinishedRun(text))
     declared = []
     for role, key in (("cluster", "cluster"), ("part", "group_key")):
         name = _declared([about.get("scorers"), header.get("results")], key)
@@ -53,7 +53,7 @@ def _answer(sample, run, path):
 
 
 def _costs(sample, model):
-    """Usage of the model itself, not of a judge; time without waits for limits and retries."""
+    """Return usage of the model, not of a judge, and time without waits for limits and retries."""
     usage = sample.get("model_usage")
     own = usage.get(model) if isinstance(usage, dict) else None
     found = {"tokens": value_at(own, "total_tokens"), "cost": value_at(own, "total_cost")}
@@ -63,9 +63,9 @@ def _costs(sample, model):
 def _run(about):
     settings = [about.get("model_base_url")]
     for arguments in (about.get("model_args") or {}, about.get("model_generate_config") or {}):
-        # Only what can be compared: objects are written down in full, or not at all.
+        # Objects may be logged in different ways, so only plain values are compared.
         plain = {k: v for k, v in arguments.items() if isinstance(v, (str, int, float))}
-        settings.append(sorted(item for item in plain.items() if item[0] not in _ERRANDS))
+        settings.append(sorted(item for item in plain.items() if item[0] not in _CONNECTION))
     return Run(
         model=str(about.get("model")),
         topic=str(about.get("task", "")).rsplit("/", 1)[-1],
@@ -76,22 +76,22 @@ def _run(about):
 
 
 def _graders(about):
-    """The name of each scorer with a judge, and what the log declares of it."""
+    """Yield the name of each scorer with a judge, and a description of the judge."""
     role = value_at(about, "model_roles.grader.model")
     scorers = about.get("scorers")
     for scorer in scorers if isinstance(scorers, list) else ():
         name = str(value_at(scorer, "name")).rsplit("/", 1)[-1]
-        told = {key: value_at(scorer, f"options.{key}") for key in _OF_A_JUDGE}
-        told = {key: value for key, value in told.items() if value}
+        known = {key: value_at(scorer, f"options.{key}") for key in _JUDGE_OPTIONS}
+        known = {key: value for key, value in known.items() if value}
         if name.startswith("model_graded"):
-            # Without any, a model judges its own answers.
-            told = {"model": role or about.get("model")} | told
-        if told:
-            yield name, ", ".join(f"{key} {value!s}" for key, value in sorted(told.items()))
+            # By default, a model judges its own answers.
+            known = {"model": role or about.get("model")} | known
+        if known:
+            yield name, ", ".join(f"{key} {value!s}" for key, value in sorted(known.items()))
 
 
 def _declared(value, key):
-    """The first text under a key at any depth, None where there is none."""
+    """Return the first text under a key at any depth, or None."""
     if isinstance(value, dict):
         found = value.get(key)
         if isinstance(found, str) and found:
@@ -103,7 +103,7 @@ def _declared(value, key):
 
 
 def _read(path):
-    """Header and summaries."""
+    """Return the header and the samples of a log."""
     if beginning(path, 2) != b"PK":
         log = document(path)
         return log, log.get("samples") or []
@@ -111,9 +111,9 @@ def _read(path):
     names = archive.names()
     start = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
     if start is None:
-        raise ValueError(f"{archive.path!r} is no log of Inspect: it has no header.json.")
+        raise ValueError(f"{archive.path!r} is not an Inspect log, because it has no header.json.")
     parts = [name for name in names if name == "summaries.json"]
-    # A run that was cut off leaves its journal.
+    # An interrupted run leaves only its journal.
     journal = [n for n in names if n.startswith("_journal/summaries/") and n.endswith(".json")]
     parts = parts or sorted(journal, key=lambda name: (len(name), name))
     return _member(archive, start), [sample for name in parts for sample in _member(archive, name)]
@@ -125,11 +125,11 @@ def _member(archive, name):
     except (ValueError, RecursionError) as error:
         if archive.path in str(error):
             raise
-        raise ValueError(f"{archive.path!r}, member {name!r} is no JSON: {error}.") from None
+        raise ValueError(f"{archive.path!r}, member {name!r} is not JSON: {error}.") from None
 
 
 def _scores(by_scorer):
-    """Scores by scorer, or scorer/key where a scorer gives several."""
+    """Return scores by scorer, or by scorer/key if a scorer gives several."""
     scores = {}
     for scorer, score in by_scorer.items():
         value = score.get("value")
@@ -141,7 +141,7 @@ def _scores(by_scorer):
 
 
 def _digest(question):
-    """Of the texts of a question, as far as summaries keep them; None where there is none."""
+    """Return a digest of the texts of a question, as far as summaries keep them, or None."""
     messages = question if isinstance(question, list) else [{"content": question}]
     try:
         texts = [text for message in messages for text in _texts(message["content"])]
@@ -156,7 +156,7 @@ def _texts(content):
         content = [{"type": "text", "text": content}]
     for part in content or ():
         kind = part["type"]
-        # Summaries say "(Image)" in place of one.
+        # Summaries replace an image by "(Image)".
         yield part["text"][:_LONGEST_INPUT] if kind == "text" else f"({kind.capitalize()})"
 
 

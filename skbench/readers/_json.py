@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk -> records, a line at a time."""
+"""Read records from JSON and JSON Lines, line by line."""
 
 import bz2
 import gzip
@@ -10,16 +10,16 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
-LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
-ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
-MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10 to 100
-_BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the processor's cache
-# Errors of damaged data by name, as not all compressions need be installed.
+LONGEST_LINE = 64 * 2**20  # bytes; the record of an item has about a thousandth
+LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must fit in memory
+ALWAYS_FINE = 64 * 2**20  # bytes that any compressed file may unpack to
+MOST_EXPANSION = 500  # unpacked size over compressed size; tables and logs have 10 to 100
+_BLOCK = 2**18  # bytes read at a time, so that they stay in the processor's cache
+# Errors of damaged data by name, because not all compressions need to be installed.
 _DAMAGE = ("BadZipFile", "EOFError", "LZMAError", "ZstdError", "error")
-_GZIP = b"\x1f\x8b"  # how such files begin
+_GZIP = b"\x1f\x8b"  # first bytes
 _BOM = b"\xef\xbb\xbf"
-# Digits, minus signs, and what may stand before a number.
+# Classes of bytes: digits, minus signs, bytes that may precede a number, others.
 _KINDS = bytes(
     b"0-A "[0 if b in b"0123456789" else 1 if b in b"-" else 2 if b in b"[:, \t\r\n" else 3]
     for b in range(256)
@@ -30,11 +30,11 @@ _ESCAPED_COLON = b"\\u003"
 
 
 class Complete(ValueError):
-    """What is wrong with a value that is no syntax, and not for want of its end."""
+    """An error in a value whose syntax is complete, so that the file is not truncated."""
 
 
 def record_of(pairs):
-    """An object of its keys and values; a key that stands twice is an error."""
+    """Return an object from its keys and values. Raise for a repeated key."""
     record = {}
     for key, value in pairs:
         if key in record:
@@ -44,19 +44,19 @@ def record_of(pairs):
 
 
 def _standard_loads(text):
-    """json's parser of bytes, without halves of surrogate pairs, which nobody could print."""
+    """Parse bytes by json. Raise for unpaired surrogates, which cannot be printed."""
     value = json.loads(decoded(text), object_pairs_hook=record_of)
     if b"\\ud" in text or b"\\uD" in text:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise Complete("half of a surrogate pair is no character") from None
+            raise Complete("a text contains an unpaired surrogate") from None
     return value
 
 
 @cache
 def _plain_loads():
-    """A parser three times as fast, where orjson is installed."""
+    """Return orjson's parser, which is 3 times as fast, if it is installed."""
     try:
         from orjson import loads
     except ImportError:
@@ -66,7 +66,7 @@ def _plain_loads():
 
 @cache
 def fast_loads():
-    """The same, which refuses what is in doubt."""
+    """Return the fast parser with checks for values that it would parse wrongly."""
     loads = _plain_loads()
     if loads is _standard_loads:
         return loads
@@ -74,11 +74,11 @@ def fast_loads():
 
     def sure_loads(text):
         value = loads(text)
-        # orjson makes floats of integers beyond 64 bits, and the last of equal keys counts.
+        # orjson converts integers beyond 64 bits to floats, and keeps the last of equal keys.
         kinds = text.translate(_KINDS)
         if _DIGITS in kinds and any(long in kinds for long in _LONG_INTEGERS):
             raise ValueError("an integer is too long")
-        # A text may have colons, too, as often as it is written again.
+        # Texts may contain colons, so count those that are written again.
         if b"\\" in text and _ESCAPED_COLON in text:
             raise ValueError("colons cannot be counted")
         n_keys = text.count(b":")
@@ -99,8 +99,8 @@ def _are_objects(value):
 
 
 def parse(text):
-    """A JSON value from bytes; a ValueError names the byte or the column."""
-    # What orjson refuses, such as NaN, gets a second chance.
+    """Parse a JSON value from bytes. A ValueError names the byte or the column."""
+    # json accepts some values that orjson refuses, such as NaN.
     try:
         try:
             return fast_loads()(text)
@@ -111,7 +111,7 @@ def parse(text):
 
 
 def decoded(text):
-    """Text from bytes; a ValueError names the first byte that is wrong."""
+    """Decode UTF-8. A ValueError names the first invalid byte."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -120,10 +120,10 @@ def decoded(text):
 
 
 def open_bytes(path):
-    """A binary file, uncompressed by its suffix or as gzip; damage and bombs raise an OSError."""
+    """Open a binary file and decompress it. Raise an OSError for damage and bombs."""
     path = Path(path)
     if not path.is_file() and path.exists():
-        raise OSError("it is a folder, a pipe or a device. Save what it gives in a file")
+        raise OSError("it is a folder, a pipe or a device. Save its contents to a file")
     opener = _OPENERS.get(path.suffix.lower())
     if opener is None:
         file = open(path, "rb")
@@ -135,7 +135,7 @@ def open_bytes(path):
 
 
 def beginning(path, size=64):
-    """The first bytes of a file, without blanks; none where it is damaged."""
+    """Return the first bytes of a file without leading blanks, or none if it is damaged."""
     try:
         with open_bytes(path) as file:
             return file.read(size).removeprefix(_BOM).lstrip()
@@ -144,13 +144,13 @@ def beginning(path, size=64):
 
 
 def zstandard_stream(file, path):
-    """What a file object holds, several frames of Zstandard one after the other."""
+    """Return a stream that decompresses all Zstandard frames of a file."""
     unpacker = optional("zstandard", path).ZstdDecompressor()
     return unpacker.stream_reader(file, read_across_frames=True, closefd=True)
 
 
 def optional(module, path):
-    """A module that not everybody has installed, and that reading this file needs."""
+    """Import an optional module that reading this file needs."""
     try:
         return import_module(module)
     except ImportError:
@@ -168,53 +168,55 @@ _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": _open_
 
 
 def unpacked(source, size, most=math.inf):
-    """A stream of what so many compressed bytes hold; damage and bombs raise an OSError."""
+    """Return a stream that limits how far `size` bytes may expand. Raise an OSError beyond it."""
     most, done = min(most, max(ALWAYS_FINE, MOST_EXPANSION * size)), 0
 
-    def look(chunk):
+    def check(chunk):
         nonlocal done
         done += len(chunk)
         if done > most:
-            raise OSError(f"{size} bytes unpack to more than {most}: refused as a bomb")
+            raise OSError(
+                f"its {size} bytes unpack to more than {most}, so it may be a decompression bomb"
+            )
 
-    return io.BufferedReader(_LookedAt(source, look), _BLOCK)
+    return io.BufferedReader(_CheckedStream(source, check), _BLOCK)
 
 
 def open_text(path, longest=LONGEST_LINE):
-    """The same as `open_bytes` for text: NUL bytes and endless lines raise an OSError, too."""
+    """Open a text file as `open_bytes` does, but also raise for NUL bytes and endless lines."""
     length, is_wide = 0, beginning(path, 2) in (b"\xff\xfe", b"\xfe\xff")
 
-    def look(chunk):
+    def check(chunk):
         nonlocal length
-        if b"\0" in chunk and not is_wide:  # parsers know the first wrong byte of UTF-16
-            raise OSError("it holds NUL bytes: it is damaged, or no text in UTF-8")
+        if b"\0" in chunk and not is_wide:  # for UTF-16, parsers name the first invalid byte
+            raise OSError("it contains NUL bytes, so it is damaged or not UTF-8 text")
         end = chunk.rfind(b"\n")
         length = len(chunk) - end - 1 + length * (end < 0)
         if length > longest:
             raise OSError(f"it has a line of more than {longest >> 20} MiB")
 
-    return io.BufferedReader(_LookedAt(open_bytes(path), look), _BLOCK)
+    return io.BufferedReader(_CheckedStream(open_bytes(path), check), _BLOCK)
 
 
-class _LookedAt(io.RawIOBase):
-    """A stream of which something looks at each chunk before anybody gets it."""
+class _CheckedStream(io.RawIOBase):
+    """A stream that calls a function on each chunk before it returns the chunk."""
 
-    def __init__(self, source, look):
-        self._source, self._look = source, look
+    def __init__(self, source, check):
+        self._source, self._check = source, check
 
     def readable(self):
-        """It is read only."""
+        """Return True."""
         return True
 
     def readinto(self, buffer):
-        """Fill the buffer, as io.RawIOBase has it."""
+        """Fill the buffer."""
         try:
             chunk = self._source.read(len(buffer))
         except Exception as error:
             if type(error).__name__ not in _DAMAGE:
                 raise
             raise OSError(str(error)) from error
-        self._look(chunk)
+        self._check(chunk)
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
@@ -225,16 +227,16 @@ class _LookedAt(io.RawIOBase):
 
 
 def records(path, bad):
-    """Objects of a log in JSON Lines, or in one JSON list, with the numbers of their lines.
+    """Yield the objects of a log (JSON Lines or one JSON list) with their line numbers.
 
-    A program wrote it: no key stands twice, no id is longer than 64 bits.
+    Repeated keys and integers beyond 64 bits are not checked, because programs do not write them.
     """
     for objects in blocks(path, bad, _plain_loads()):
         yield from objects.items()
 
 
 def blocks(path, bad, loads=None):
-    """Objects by the numbers of their lines, some hundred thousand bytes of lines at a time."""
+    """Yield dicts of line number -> object, for about 260,000 bytes of lines at a time."""
     loads = loads or fast_loads()
     if beginning(path)[:1] == b"[":
         yield only_objects(path, enumerate(document(path), start=1), bad, "element {}")
@@ -244,7 +246,7 @@ def blocks(path, bad, loads=None):
 
 
 def _lines(path, bad):
-    """The number of a line, and the bytes of it and of many that follow; long ones are refused."""
+    """Yield blocks of lines with the number of the first line. Refuse lines that are too long."""
     number = 1
     try:
         with open_bytes(path) as file:
@@ -266,7 +268,7 @@ def _lines(path, bad):
 def _objects_of_lines(path, first, block, bad, loads):
     text = block.removesuffix(b"\n")
     try:
-        # No JSON has a line break within a string, so that commas may take their place.
+        # JSON strings contain no line breaks, so commas can replace line breaks.
         found = loads(b"[" + text.replace(b"\n", b",") + b"]")
         if len(found) == text.count(b"\n") + 1 and _are_objects(found):
             return dict(enumerate(found, start=first))
@@ -292,13 +294,13 @@ def only_objects(path, numbered, bad, place):
         if isinstance(value, dict):
             objects[number] = value
         else:
-            reason = f"holds {json.dumps(value)!r:.40}, not an object in braces"
+            reason = f"has {json.dumps(value)!r:.40}, not a JSON object"
             bad.refuse(path, place.format(number), reason)
     return objects
 
 
 def document(path):
-    """The value of a file that holds one JSON document, or a ValueError."""
+    """Return the value of a file with one JSON document. Raise a ValueError if it is invalid."""
     try:
         with open_text(path, LARGEST_DOCUMENT) as file:
             text = bytearray(file.read(_BLOCK).removeprefix(_BOM))
@@ -307,24 +309,24 @@ def document(path):
     except OSError as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}.") from error
     if len(text) > LARGEST_DOCUMENT:
-        raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB: too large to read.")
+        raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB, which is too large.")
     try:
         return parse(text)
     except Complete as error:
         raise Complete(f"Cannot read {str(path)!r}: {error}.") from None
     except ValueError as error:
-        raise ValueError(f"{str(path)!r} is no JSON: {error}.") from None
+        raise ValueError(f"{str(path)!r} is not JSON: {error}.") from None
 
 
 def value_at(record, path):
-    """What stands in a record under dotted keys such as ``doc.subject``, or None."""
+    """Return the value under dotted keys such as ``doc.subject``, or None."""
     for key in path.split("."):
         record = record.get(key) if isinstance(record, dict) else None
     return record
 
 
 def label_at(record, path):
-    """The label under dotted keys, None without a path, a ValueError where there is none."""
+    """Return the label under dotted keys, or None without a path. Raise if there is no label."""
     if path is None:
         return None
     label = value_at(record, path)
@@ -334,7 +336,7 @@ def label_at(record, path):
 
 
 def has_an_object_per_line(path):
-    """Whether the first of several lines is a whole object."""
+    """Return whether there are several lines and the first is a complete object."""
     try:
         with open_bytes(path) as file:
             first, others = file.readline(LONGEST_LINE), file.read(_BLOCK)

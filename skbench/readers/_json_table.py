@@ -1,10 +1,10 @@
-"""Records of JSON files -> a table of them: fields by their dotted places, lists left out."""
+"""Turn records of JSON files into a table with one column per field."""
 
 import json
 from itertools import chain
 
 from skbench._checks import listed
-from skbench.readers._exact import below_each_other, exact_frame
+from skbench.readers._exact import concatenated, exact_frame
 from skbench.readers._json import (
     Complete,
     beginning,
@@ -19,14 +19,14 @@ from skbench.readers._json import (
 
 _ABSENT = float("nan")
 _BLANK = (_ABSENT, None)
-_LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
+_LONGEST_LABEL = 300  # characters; longer texts are prompts or answers
 
 
 def read_json_table(path, bad):
-    """A DataFrame with a column per field, dots for depth, and notes; lists are left out.
+    """Return a DataFrame with one column per field, without lists, and notes.
 
-    A document of one object holds its records in a list somewhere; what stands beside the list
-    is of all of them.
+    Nested fields have dotted names. If the document is one object, its records are in a list, and
+    the fields beside the list belong to all records.
     """
     lists = set()
     columns = _parts_of_table(path, bad, lists)
@@ -34,20 +34,20 @@ def read_json_table(path, bad):
     names = [name for name in dict.fromkeys(chain(*parts)) if name not in lists]
     # A column without values takes its type from the other parts.
     known = [part.dropna(axis="columns", how="all") for part in parts]
-    table = below_each_other(known).reindex(columns=names)
-    return table, left_out(sorted(lists))
+    table = concatenated(known).reindex(columns=names)
+    return table, ignored_columns_note(sorted(lists))
 
 
-def left_out(names):
-    """A note on columns whose cells are no labels and no scores."""
+def ignored_columns_note(names):
+    """Return a note on columns that cannot be labels or scores."""
     if not names:
         return []
     columns = f"{len(names)} column{'s' * (len(names) > 1)} of lists or long texts"
-    return [f"left out {columns}: {listed(names, most=8)}"]
+    return [f"ignored {columns}: {listed(names, most=8)}"]
 
 
 def _parts_of_table(path, bad, lists):
-    """Columns, and of how many records they are."""
+    """Yield columns and their number of records."""
     whole = object_of_lists(path)
     if whole is None:
         for objects in blocks(path, bad):
@@ -56,8 +56,8 @@ def _parts_of_table(path, bad, lists):
     found = dict(_lists_of_objects(whole))
     if len(found) > 1:
         raise ValueError(
-            f"{str(path)!r} holds {len(found)} lists of records: {listed(found)}. Save the one "
-            "that has the results as a file of its own."
+            f"{str(path)!r} has {len(found)} lists of records: {listed(found)}. Save the list "
+            "with the results as a separate file."
         )
     ((place, elements),) = found.items()
     objects = only_objects(path, enumerate(elements, start=1), bad, "element {}")
@@ -67,7 +67,7 @@ def _parts_of_table(path, bad, lists):
 
 
 def _columns(rows, lists, place=""):
-    """Columns by the dotted places of fields, with nan for those that a record lacks."""
+    """Return columns by dotted field names, with nan where a record lacks the field."""
     columns = {}
     for key, values in _fields(rows).items():
         name, kinds = f"{place}{key}", set(map(type, values))
@@ -85,14 +85,14 @@ def _columns(rows, lists, place=""):
 
 
 def _add(columns, others):
-    """Add columns; a record that has one of them twice is refused."""
+    """Add columns. Raise if a record has a field twice."""
     for name, values in others.items():
         if name in columns:
             pairs = list(zip(columns[name], values, strict=True))
             if any(first not in _BLANK and second not in _BLANK for first, second in pairs):
                 raise ValueError(
-                    f"A record has the field {name!r} twice: under this name, and in an object. "
-                    "Leave out one of them."
+                    f"A record has the field {name!r} twice: under this name and in a nested "
+                    "object. Remove one of them."
                 )
             values = [second if first in _BLANK else first for first, second in pairs]
         columns[name] = values
@@ -115,7 +115,7 @@ def _longest(values, kinds):
 
 
 def object_of_lists(path):
-    """The object that a file is, if lists of other objects stand in it, or None."""
+    """Return the object in a file if it contains lists of objects, else None."""
     if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
         return None
     try:
@@ -134,7 +134,7 @@ def object_of_lists(path):
 
 
 def _last_of_equal_keys(path):
-    """The object that a file is, parsed as if `document` had not refused it; or an empty one."""
+    """Return the object in a file that `document` refuses, or an empty one."""
     try:
         with open_bytes(path) as file:
             whole = json.loads(decoded(file.read()))
@@ -144,7 +144,7 @@ def _last_of_equal_keys(path):
 
 
 def _with_records(whole):
-    """An object, with records where pandas or W&B wrote the rows of a table as lists of cells."""
+    """Return an object in which tables of pandas or W&B (rows as lists of cells) are records."""
     names, rows = whole.get("columns"), whole.get("data")
     if not (type(names) is type(rows) is list and {type(row) for row in rows} == {list}):
         return whole
@@ -152,7 +152,7 @@ def _with_records(whole):
 
 
 def _lists_of_objects(value, place=""):
-    """Lists of objects by their dotted place, the outermost of each branch."""
+    """Yield the outermost lists of objects with their dotted names."""
     for key, part in value.items():
         if isinstance(part, dict):
             yield from _lists_of_objects(part, f"{place}{key}.")

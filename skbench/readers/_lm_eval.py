@@ -1,4 +1,4 @@
-"""lm-evaluation-harness: samples_*.jsonl beside results_*.json, or both in memory."""
+"""Read lm-evaluation-harness: samples_*.jsonl and results_*.json, or results in memory."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from skbench.readers._answers import Answer, Format, Run
 from skbench.readers._json import document, records
 from skbench.readers.loading import without_suffixes
 
-# Fields of a sample that are no metric.
+# Fields of a sample that are not metrics.
 _FIELDS = frozenset(
     "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash "
     "target_hash schema_version".split()
@@ -27,7 +27,7 @@ _SETTINGS = (
 
 
 class SamplesInMemory:
-    """Samples of one task that `lm_eval.simple_evaluate` returned, in place of a file of them."""
+    """Samples of one task that `lm_eval.simple_evaluate` returned."""
 
     unit = "task"
 
@@ -39,7 +39,7 @@ class SamplesInMemory:
         return self.name
 
     def records(self):
-        """Samples as the program would write them."""
+        """Yield the samples as the program would write them."""
         for number, sample in enumerate(self.results["samples"][self.task], start=1):
             kept = {name: sample[name] for name in sample if name not in ("arguments", "resps")}
             text = json.dumps(kept | {"target": str(sample.get("target"))}, default=_plain)
@@ -47,26 +47,26 @@ class SamplesInMemory:
 
 
 def in_memory(results, run):
-    """All tasks of what `lm_eval.simple_evaluate` returned, in the order of their files."""
+    """Return the tasks of a result of `lm_eval.simple_evaluate`, in the order of their files."""
     samples = results.get("samples")
     if not isinstance(samples, dict) or not samples:
         keys = f"only {listed(results, most=6)}" if results else "nothing"
         raise ValueError(
-            f"A mapping must be what lm_eval.simple_evaluate returned, with its samples, but this "
-            f"one holds {keys}. Pass log_samples=True to simple_evaluate."
+            f"A mapping must be the result of lm_eval.simple_evaluate with its samples, but this "
+            f"one contains {keys}. Pass log_samples=True to simple_evaluate."
         )
     return [SamplesInMemory(results, task, run) for task in sorted(samples)]
 
 
 def _plain(value):
-    """What the program writes for a value that JSON does not know."""
+    """Convert a value that JSON cannot represent, as the program does."""
     if isinstance(value, np.generic):
         return value.item()
     return list(value) if isinstance(value, set) else str(value)
 
 
 def _records(path, bad, notes):
-    """Samples; the head has a run for each filter, and the metrics of which less is better."""
+    """Yield samples. The head has a run per filter, and the metrics for which lower is better."""
     if isinstance(path, SamplesInMemory):
         results, task, name, samples = path.results, path.task, path.run, path.records()
     else:
@@ -93,7 +93,7 @@ def _records(path, bad, notes):
     expected = (results.get("n-samples") or {}).get(task)
     expected = expected.get("effective") if isinstance(expected, dict) else None
     if expected and expected != len(items):
-        text = f"{str(path)!r} holds {len(items)} samples, but its results report {expected}"
+        text = f"{str(path)!r} has {len(items)} samples, but its results report {expected}"
         notes.append(Note(text, LOST))
 
 
@@ -115,7 +115,7 @@ def _answer(record, head, path):
 
 
 def _confidence(responses):
-    """Share of the likeliest choice in the likelihood of all, nan for free answers."""
+    """Return the likeliest choice's share of the likelihood of all choices, nan for free text."""
     if not isinstance(responses, list) or len(responses) < 2:
         return math.nan
     try:
@@ -129,7 +129,7 @@ def _confidence(responses):
 
 
 def _task_in_old_name(path, results):
-    """The task in a name such as pretrained__org__model_task.jsonl."""
+    """Return the task in a name such as pretrained__org__model_task.jsonl."""
     tasks = results.get("configs") or results.get("results") or {}
     stem = min(path.stem, without_suffixes(path), key=len)
     ends = [task for task in tasks if stem.endswith(task)]
@@ -137,7 +137,7 @@ def _task_in_old_name(path, results):
 
 
 def _results(folder, time):
-    """The summary that was written with the samples, {} where there is none."""
+    """Return the summary that was written with the samples, or {}."""
     pattern = f"*_{time}.json" if time else "*results*.json"
     found = [path for path in sorted(folder.glob(pattern)) if not path.name.startswith("samples_")]
     if len(found) != 1:
@@ -147,7 +147,7 @@ def _results(folder, time):
 
 
 def _model(path, results, notes):
-    """The name of the model, and whether the program made it up."""
+    """Return the name of the model, and whether the program invented it."""
     arguments = (results.get("config") or {}).get("model_args") or ""
     if isinstance(arguments, dict):
         arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
@@ -160,7 +160,10 @@ def _model(path, results, notes):
     if isinstance(path, SamplesInMemory):
         return str((results.get("config") or {}).get("model") or "unnamed"), True
     folder = path.resolve().parent.name
-    note = f"no results_*.json with a model's name in {str(path.parent)!r}: model named {folder!r}"
+    note = (
+        f"no results_*.json in {str(path.parent)!r} names the model, so the folder's name "
+        f"{folder!r} is used"
+    )
     if note not in notes:
         notes.append(note)
     return folder, False

@@ -1,4 +1,4 @@
-"""What callers want of files; None lets the reader choose, and report it."""
+"""The caller's options for reading. None lets the reader choose and report its choice."""
 
 from typing import Any, NamedTuple
 
@@ -14,4 +14,4 @@ class Options(NamedTuple):
     models: Any = None
     filter: str | None = None
     skip_bad_lines: bool = False
-    version: str | None = None  # column that tells versions of one model apart
+    version: str | None = None  # column that identifies versions of one model

@@ -1,4 +1,4 @@
-"""promptfoo: results as JSON (version 3) or JSON Lines, one object per test and provider."""
+"""Read promptfoo: JSON (version 3) or JSON Lines, one object per test and provider."""
 
 import json
 from hashlib import sha1
@@ -13,15 +13,15 @@ _ERROR = 2  # failureReason of a test whose provider gave no answer
 def _results(path, bad, notes):
     try:
         whole = document(path)
-    except ValueError:  # a result per line
+    except ValueError:  # one result per line
         return records_by_line(path, bad, notes)
     if "success" in whole:
         return [(1, whole, "")]
     results = value_at(whole, "results.results")
     if not isinstance(results, list):
         raise ValueError(
-            f"{str(path)!r} has no list results.results, as promptfoo writes it since version "
-            f"0.94. Export the evaluation anew: promptfoo export eval ID -o results.json."
+            f"{str(path)!r} has no list results.results, which promptfoo writes since version "
+            f"0.94. Export the evaluation again with: promptfoo export eval ID -o results.json."
         )
     suite = value_at(whole, "config.description") or ""
     return ((f"result {number}", result, suite) for number, result in enumerate(results, start=1))
@@ -31,7 +31,7 @@ def _answer(result, suite, path):
     provider = result["provider"]
     if isinstance(provider, dict):
         provider = provider.get("label") or provider["id"]
-    # A repeated test gets a number of its own; its variables stay the same.
+    # A repeated test has a new number but the same variables.
     case = result.get("testCase") or {}
     same = [result.get("vars"), case.get("description"), case.get("assert")]
     text = json.dumps(same, sort_keys=True, default=str)
@@ -44,7 +44,7 @@ def _answer(result, suite, path):
         {} if failed else own | (result.get("namedScores") or {}),
         suite=suite or "",
         costs={
-            # Beside the response, 0 stands for unknown.
+            # Outside the response, 0 stands for unknown.
             "tokens": value_at(result, "response.tokenUsage.total"),
             "seconds": number(result.get("latencyMs")) / 1000,
             "cost": value_at(result, "response.cost"),

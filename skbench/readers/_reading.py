@@ -1,4 +1,4 @@
-"""Item rows of files and folders, whatever their format, and what was decided on the way."""
+"""Read item rows from files and folders in any known format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skbench._checks import listed
 from skbench._notes import LOST, Note
 from skbench._types import Names, Path, ReadOptions, Results, checked
 from skbench._warnings import warn
-from skbench.items.roles import labels_alike
+from skbench.items.roles import similar_labels
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import BadLines, ItemRows
@@ -21,7 +21,7 @@ from skbench.readers._lm_eval import in_memory
 from skbench.readers._logs import logs_items
 from skbench.readers._options import Options
 from skbench.readers._tables import tables_items
-from skbench.readers.group_results import unfolded
+from skbench.readers.group_results import expanded
 from skbench.readers.loading import load_table, plain
 
 Format: TypeAlias = Literal[
@@ -46,115 +46,115 @@ def read_items(
     filter: str | None = None,
     skip_bad_lines: bool = False,
 ) -> pd.DataFrame:
-    """Item rows from files or folders of evaluation results, in any known format.
+    """Read item rows from files or folders of evaluation results.
 
-    The contents of a file tell its format: logs of lm-evaluation-harness, Inspect, HELM,
+    The format is detected from the contents: logs of lm-evaluation-harness, Inspect, HELM,
     EuroEval, Every Eval Ever, promptfoo, tau2-bench, SWE-bench, DeepEval, MLflow, OpenAI evals,
-    MT-Bench, OpenCompass, MTEB and runs of tests, and tables (CSV, TSV, Parquet, JSON). A folder
-    is searched for everything that is known.
+    MT-Bench, OpenCompass and MTEB, test reports, and tables (CSV, TSV, Parquet, JSON). A folder
+    is searched for all of them.
 
     A table is long (one row per model and item, one score column) or wide (one row per item,
-    one score column per model). Columns are known by their usual names, such as `model`,
-    `task`, `question_id` or `accuracy`, or named here; a file that could be read in several
-    ways is refused, and in several files a role is a column that all have.
-    `skbench.readers.read_with_notes` reads the same and reports every choice.
+    one score column per model). Columns are recognized by usual names, such as `model`, `task`,
+    `question_id` or `accuracy`, or named by the arguments. A table that can be read in several
+    ways raises an error. If several files are read, a role is played by a column that all of
+    them have. `skbench.readers.read_with_notes` also reports every choice.
 
     Parameters
     ----------
     path : str, path-like, mapping, or list of them
-        Files and folders. Text files may be compressed (.gz, .bz2, .xz). A mapping is what
-        ``lm_eval.simple_evaluate`` returned, and gives the rows of the files of that run.
+        Files and folders. Text files may be compressed (.gz, .bz2, .xz). A mapping must be the
+        return value of ``lm_eval.simple_evaluate``. It gives the same rows as the files of that
+        run.
     format : str, default=None
         One of "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo",
         "tau2", "tau-bench", "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench",
-        "opencompass", "mteb", "junit", "pytest-json" and "table": read files of this format and
-        nothing else. None reads all logs or, where there are none, all tables.
+        "opencompass", "mteb", "junit", "pytest-json" and "table". Only files of this format are
+        read. By default all logs are read, or all tables if there are no logs.
     model : str or dict, default=None
-        Tables: the column of models, by default one of a usual name; without one each
-        file is taken to hold one model. Logs: new names of models, by
-        their names in the logs; a string names the only one.
+        Tables: the model column. Without a model column, each file holds the answers of one
+        model. Logs: new names of models, by their names in the logs. A string renames the only
+        model.
     topic : str or list of str, default=None
-        Tables: the topic column; several columns keep their own names. Logs: a field
-        of the records in place of the task, such as ``"doc.subject"``.
+        Tables: the topic column. Several columns keep their own names. Logs: a field of the
+        records that replaces the task, such as ``"doc.subject"``.
     item : str, default=None
-        Tables: the column that names the item. Without one, nothing is known of
-        items that models share.
+        Tables: the column of item ids. Without it, models cannot be paired by item.
     score : str, default=None
-        Tables: the score column. Logs: the metric or scorer. High is good.
+        Tables: the score column. Logs: the metric or scorer. Higher scores are better.
     cluster : str, default=None
-        Tables: the column of clusters. Logs: a field such as ``"metadata.passage"``.
+        Tables: the cluster column. Logs: a field such as ``"metadata.passage"``.
     models : list of str, default=None
-        The score columns of a wide table, one per model; patterns such as ``"m*"`` stand for
-        all columns that fit. None takes the columns that bear names of known families of
-        models (gpt, claude, llama, qwen and so on), where no column is the score.
+        The score columns of a wide table, one per model. Patterns such as ``"m*"`` stand for
+        all columns that match. By default, columns named for known families of models (gpt,
+        claude, llama, qwen and so on) are used if there is no score column.
     filter : str, default=None
-        Logs of lm-evaluation-harness: whose answers to take where a task has several filters.
-        None takes the first that all files of the task have.
+        Logs of lm-evaluation-harness: the filter whose answers are read. The default is the
+        first filter that all files of the task have.
     skip_bad_lines : bool, default=False
-        Count lines that cannot be read in the notes, instead of refusing them.
+        Whether to skip lines that cannot be read. The notes count them. By default they raise
+        an error.
 
     Returns
     -------
     pandas.DataFrame
-        One row per (model, item), with the columns `model`, `topic`, `item`, `score` and,
-        where they are known, `cluster`, `repeat` (answers to one item, which is then a
-        cluster), `confidence` (the share of the likeliest choice), and what an answer of a log
-        took: `tokens`, `seconds`, `cost` (money), NaN where the log does not say. Other columns of
-        tables keep their names; one that bears a role's name without playing the role gets
-        the suffix `_in_file`.
+        One row per model and item, with the columns `model`, `topic`, `item` and `score`. If
+        they are known, it also has `cluster`, `repeat` (the number of an answer to an item,
+        which is then a cluster) and `confidence` (the probability share of the likeliest
+        choice). Logs may also give `tokens`, `seconds` and `cost` (money) of an answer, or NaN.
+        Other columns of tables keep their names. If such a name is that of a role, it gets the
+        suffix `_in_file`.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a file is empty, of an unknown kind, or cut off; if a line cannot be read, or has a
-        key twice; if it is open which columns are the scores, or these are not numbers; if a
-        label is blank; or if a (model, item) pair occurs twice although the item is not named
-        as the cluster.
+        If a file is empty, truncated or of unknown format; if a line cannot be read or has a
+        key twice; if the score columns are ambiguous or not numeric; if a label is missing; or
+        if a pair of model and item occurs twice and `cluster` is not the item column.
 
     Notes
     -----
-    Rows without a score, or with NaN for one, are dropped and counted in the notes. Topic and item
-    together identify an item, so ids that start again in every topic stay as they are. Where
-    several columns hold the topic, pass them to functions as ``topic=[...]``. Clusters that are
-    items have the topic in front. Words such as "correct" and "False" become 1 and 0.
+    Rows with a missing score are dropped and counted in the notes. Topic and item together
+    identify an item, so ids may start again in every topic. If several columns hold the topic,
+    pass them to other functions as ``topic=[...]``. If items are clusters, the cluster id
+    begins with the topic. Words such as "correct" and "False" become 1 and 0.
 
-    Two runs that give their model one name stay two models where they answer the same
-    topics or differ in their settings; the notes say how they are named, and `model`
-    renames them. Items with one number but different texts in two runs are kept apart.
+    Two runs whose models have the same name stay two models if they answer the same topics or
+    have different settings. The notes report their names, and `model` renames them. Items with
+    the same number but different texts in two runs stay different items.
 
     A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) holds results of
-    groups: it becomes as many rows as there were answers, without item ids. A table of means
-    and standard errors is refused here; ``read_with_notes(path).groups`` holds both kinds.
+    groups. It becomes one row per answer, without item ids. A table of means and standard
+    errors raises an error; ``read_with_notes(path).groups`` returns both kinds.
 
-    What is special to a format:
+    Details of formats:
 
     - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the summary with the
-      same time in its name. `score` defaults to the first metric that is a number and of
-      which more is better.
+      same time in its name. `score` defaults to the first metric that is a number and for which
+      higher is better.
     - "inspect": header and summaries of ``.eval`` archives, or ``.json`` logs. C, P, I and N
-      count 1, 0.5, 0 and 0. `score` is a scorer, or ``scorer/key`` where one gives several
+      count as 1, 0.5, 0 and 0. `score` is a scorer, or ``scorer/key`` if a scorer gives several
       numbers. An item is the cluster of its epochs. Archives need zstandard.
     - "helm": ``per_instance_stats.json`` and ``run_spec.json``. `score` defaults to
       exact_match, its variants or a few others. Perturbed questions and training instances
-      are left out. An instance is the cluster of its train trials. `topic` and `cluster`
-      are refused.
-    - "euroeval": one row per bootstrap sample of a test set, as EuroEval keeps no items; for
-      `RepeatedRuns` and `MeanRankScore`, not for intervals that take rows for items. Columns
-      `dataset`, `task` and `language` are added. `topic` and `cluster` are refused.
+      are skipped. An instance is the cluster of its train trials. `topic` and `cluster` raise
+      an error.
+    - "euroeval": one row per bootstrap sample of a test set, because EuroEval keeps no items.
+      Use `RepeatedRuns` and `MeanRankScore`, not intervals that treat rows as items. The
+      columns `dataset`, `task` and `language` are added. `topic` and `cluster` raise an error.
     - "every-eval-ever": instance-level JSON Lines. `score` is an `evaluation_result_id`.
     - "tau2", "tau-bench": trials are repeats of a task.
-    - "swe-bench": empty patches count 0; errors of the harness are no answer.
+    - "swe-bench": an empty patch scores 0. An error of the harness is a missing answer.
     - "mt-bench": a question is the cluster of its turns.
-    - "mteb": scores of whole tasks, not of items; an item is a subset.
-    - "junit", "pytest-json": a file is a model, and a test an item.
+    - "mteb": an item is a subset of a task, because MTEB keeps no scores per item.
+    - "junit", "pytest-json": a file is a model, and a test is an item.
     - "promptfoo": JSON (since version 0.94) or JSON Lines. A model is a provider, or a provider
-      with a prompt where there are several. An item is the cluster of its repeats. `score`
+      and a prompt if there are several prompts. An item is the cluster of its repeats. `score`
       is ``"success"`` (the default), ``"score"`` or a named score.
 
-    When not to use it: for tables of means alone, which do not say how noisy they are, or for
-    summaries such as ``results_*.json``, which hold no items.
+    When not to use it: tables of means alone do not show their sampling variance, and summaries
+    such as ``results_*.json`` contain no items.
 
     Examples
     --------
@@ -170,12 +170,12 @@ def read_items(
     1   ada   law     2    1.0
     2   bob   law     1    0.0
     """
-    rows = unfolded(read_with_notes(**locals()))
+    rows = expanded(read_with_notes(**locals()))
     topics = [name for name in rows.key if name != "item"]
-    if topics not in ([], ["topic"]) and _start_again(rows):
+    if topics not in ([], ["topic"]) and _ids_restart(rows):
         warn(
-            f"Item ids start again in every topic. Pass topic={topics} to functions, which else "
-            "take items of different topics for one."
+            f"Item ids start again in every topic. Pass topic={topics} to other functions, or "
+            "items of different topics with the same id count as one."
         )
     return rows.items
 
@@ -186,7 +186,7 @@ def read_with_notes(
     format: Format | None = None,
     **options: Unpack[ReadOptions],
 ) -> ItemRows:
-    """Item rows, and everything that was decided in reading them.
+    """Read item rows, and report every choice that was made.
 
     Parameters
     ----------
@@ -195,13 +195,13 @@ def read_with_notes(
     format : str, default=None
         As in `skbench.read_items`.
     **options
-        Other arguments of `skbench.read_items`; and `version`, the column of a table that tells
-        versions of a model apart where no column of models does: text stays as it is written.
+        Other arguments of `skbench.read_items`, and `version`, a column of a table that
+        identifies the versions of a model if there is no model column. Its text is not changed.
 
     Returns
     -------
     ItemRows
-        The rows, the roles of columns, the notes and the formats.
+        The rows, the roles of the columns, the notes and the formats.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def read_with_notes(
 
     Notes
     -----
-    When not to use it: for the rows alone, which `skbench.read_items` returns.
+    When not to use it: `skbench.read_items` returns the rows without notes.
 
     Examples
     --------
@@ -222,15 +222,15 @@ def read_with_notes(
     >>> rows.columns["topic"], rows.formats
     ('task', ['table'])
     >>> rows.notes[-1]
-    '1 of 4 scores are blank: dropped, not counted as wrong'
+    'dropped 1 of 4 rows with missing scores (not counted as wrong)'
     """
     wanted, paths = Options(**options), []
     each = [path] if isinstance(path, _ONE) else {id(one): one for one in path}.values()
     for number, one in enumerate(each, start=1):
         if one is None:
             raise TypeError(
-                "path is or holds None, which simple_evaluate returns in all processes but the "
-                "first. Read there."
+                "path is or contains None. simple_evaluate returns results only in the first "
+                "process, so read them there."
             )
         if one == "":
             raise FileNotFoundError("There is no file ''.")
@@ -238,39 +238,38 @@ def read_with_notes(
     found, notes = find(paths, format)
     found = _wanted(found, format, paths, notes)
     if wanted.filter is not None and "lm-eval" not in found:
-        raise ValueError("filter= is for logs of lm-evaluation-harness, and there are none here.")
+        raise ValueError("filter= needs logs of lm-evaluation-harness, but there are none here.")
     bad = BadLines(wanted.skip_bad_lines)
     if "table" in found:
         rows = tables_items(found["table"], wanted, bad, notes)
     else:
         rows = logs_items(found, wanted, bad, notes)
-    score, alike = rows.items["score"], list(labels_alike(rows.items))
-    notes = [*rows.notes, *(Note(text, LOST) for text in alike), *bad.notes()]
+    score, similar = rows.items["score"], list(similar_labels(rows.items))
+    notes = [*rows.notes, *(Note(text, LOST) for text in similar), *bad.notes()]
     if score.min() < 0 or score.max() > 1:
         notes.append(
-            f"scores run from {score.min():g} to {score.max():g}: kept in that unit, as continuous"
+            f"scores range from {score.min():g} to {score.max():g} and are treated as continuous"
         )
-    doubts = [*rows.doubts, *alike]
+    doubts = [*rows.doubts, *similar]
     rows = plain(rows)
     return rows._replace(notes=list(dict.fromkeys(notes)), formats=list(found), doubts=doubts)
 
 
 def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
-    """A table of group features, its key columns named as in the items.
+    """Read a table of group features, with its key columns renamed to `model` and `topic`.
 
     Parameters
     ----------
     path : str or path-like
         A .csv or .tsv file, possibly compressed, or a .parquet file.
     columns : dict of str to str
-        Which column of the file of items plays which role, from
-        `skbench.readers.read_with_notes`. The columns of this name are renamed to `model`
-        and `topic`.
+        Role -> column of the file of items, from `skbench.readers.read_with_notes`. Columns
+        with these names are renamed to `model` and `topic`.
 
     Returns
     -------
     pandas.DataFrame
-        Ready for ``summarize_items(..., features=...)``.
+        A table for ``summarize_items(..., features=...)``.
 
     Raises
     ------
@@ -279,7 +278,7 @@ def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     ValueError
         If the file is empty or cannot be read.
     TypeError
-        If `columns` is no dict.
+        If `columns` is not a dict.
 
     Examples
     --------
@@ -295,7 +294,7 @@ def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     """
     if not isinstance(columns, dict):
         raise TypeError(
-            f"columns must be the dict of columns that read_with_notes(path).columns is, got "
+            f"columns must be a dict such as read_with_notes(path).columns, got "
             f"{type(columns).__name__}."
         )
     roles = ("model", "topic")
@@ -304,19 +303,19 @@ def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     return table.rename(columns=keys)
 
 
-def _start_again(rows):
-    """Whether ids of items start again in every topic."""
+def _ids_restart(rows):
+    """Return whether item ids start again in every topic."""
     keys = rows.items[rows.key].drop_duplicates()
     return "item" in keys and keys.duplicated("item").any()
 
 
 def _wanted(found, only, paths, notes):
-    """The formats to read: one asked for, else all logs, else tables."""
+    """Return the formats to read: the wanted one, else all logs, else tables."""
     where = listed(paths, most=3)
     if not found or (only is not None and only not in found):
-        looked = "results" if only is None else f"logs of {TITLES[only]}"
+        wanted = "results" if only is None else f"logs of {TITLES[only]}"
         others = f" There are {listed([TITLES[k] for k in found])}." if found else ""
-        raise ValueError(f"There are no {looked} in {where}.{others}")
+        raise ValueError(f"There are no {wanted} in {where}.{others}")
     if only is not None:
         chosen = {only: found[only]}
         reason = f"not {TITLES[only]}"
@@ -324,9 +323,9 @@ def _wanted(found, only, paths, notes):
         return found
     else:
         chosen = {kind: files for kind, files in found.items() if kind in FORMATS}
-        reason = "a table beside logs: read it by itself"
+        reason = "tables beside logs: read them separately"
         if len(chosen) > 1 and "euroeval" in chosen:
-            _ignore(chosen.pop("euroeval"), "scores of runs beside scores of items", notes)
+            _ignore(chosen.pop("euroeval"), "scores per run beside scores per item", notes)
     for kind, files in found.items():
         if kind not in chosen and not (kind == "euroeval" and only is None):
             _ignore(files, reason, notes)

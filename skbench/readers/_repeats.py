@@ -1,4 +1,4 @@
-"""Items of a table that come several times: answered again, blank, or numbered by topic."""
+"""Handle items that occur several times in a table."""
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ _METRICS = ("metric", "metric_name", "scorer", "filter")
 
 
 def without_spare_blanks(items, topics):
-    """Rows without those blank ones of which another row is there."""
+    """Drop rows with missing scores if another row has the same answer."""
     keys = [name for name in ("model",) if name in items] + item_key(items, topics)
     keys += columns_of("attempt", items)
     blank = items["score"].isna()
@@ -25,9 +25,9 @@ def without_spare_blanks(items, topics):
 
 
 def with_unique_items(items, roles, notes, place, bad):
-    """Make sure that a (model, item) pair is one row, unless its rows are told apart.
+    """Ensure one row per model and item, unless a column numbers the repeats.
 
-    `place(row)` is the file of a row and its place there.
+    `place(row)` returns the file of a row and its place there.
     """
     if "item" not in items or "item" not in roles:
         return items
@@ -46,7 +46,7 @@ def with_unique_items(items, roles, notes, place, bad):
                 bad.refuse(*place(row), f"repeats item {str(items['item'][row])!r}")
             items = items[~repeated]
         else:
-            notes.append(f"items have several answers, told apart by {repeat!r}")
+            notes.append(f"items have several answers, numbered by column {repeat!r}")
             items = items.rename(columns={repeat: "repeat"})
             if "cluster" not in items:
                 items.insert(items.columns.get_loc("score") + 1, "cluster", items["item"])
@@ -56,29 +56,29 @@ def with_unique_items(items, roles, notes, place, bad):
     elif "cluster" in items:
         places = items[[*key[:-1], "cluster"]].drop_duplicates()["cluster"]
         if n_wide := places[places.duplicated()].nunique():
-            notes.append(f"{n_wide} clusters hold items of several topics: each is one cluster")
+            notes.append(f"{n_wide} clusters have items of several topics, and each is one cluster")
     if rows.number(key) > rows.number(["item"]):
-        notes.append("item ids start again in every topic: items are told apart by topic and id")
+        notes.append("item ids start again in every topic, so topic and id identify an item")
     return items
 
 
 def _numbers_of_repeats(items):
-    """Columns that number the answers to an item."""
+    """Return the columns that number the answers to an item."""
     numbers = columns_of("attempt", items)
     if "model" in items:
         return numbers
-    # A run may be a model.
+    # Without a model column, a run may be a model.
     return [name for name in numbers if items[name].astype(str).str.isdigit().all()]
 
 
 def _refuse_repeated(items, keys, repeated, roles, place):
-    """Ask what rows of one item are, with what each answer would be."""
+    """Raise for repeated items, with a choice for each possible meaning."""
     row = items[repeated].iloc[0]
     same = (items[keys] == row[keys]).all(axis=1)
     (file, line), (first_file, first_line) = place(row.name), place(items.index[same][0])
-    text = f"{str(file)!r}, {line}: repeats item {str(row['item'])!r}, which is in {first_line}"
+    text = f"{str(file)!r}, {line}: repeats item {str(row['item'])!r} of {first_line}"
     if first_file != file:
-        raise ValueError(f"{text} of {str(first_file)!r}. Leave out the copy.")
+        raise ValueError(f"{text} in {str(first_file)!r}. Remove the copy.")
     others = items.columns.difference([*keys, *ROLES], sort=False)
     apart = [
         name.removesuffix("_in_file") if name.removesuffix("_in_file") in ROLES else name
@@ -94,8 +94,7 @@ def _refuse_repeated(items, keys, repeated, roles, place):
         choices.append({"name": "passk", "k": str(fewest)})
     hint = f" Such rows differ in {listed(apart)}." if apart else ""
     raise Undecided(
-        f"{text}.{hint} If items were answered several times, pass cluster= with the column of the "
-        "items.",
-        # Answers are averaged, but no metrics.
+        f"{text}.{hint} If items were answered several times, pass cluster= with the item column.",
+        # Answers may be averaged, but metrics may not.
         choices[:4] + [several] * (not any(normal(name) in _METRICS for name in apart)),
     )

@@ -1,4 +1,4 @@
-"""One table, long or wide or of groups -> rows under standard names."""
+"""Turn one table (long, wide or of groups) into rows with standard column names."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,28 +19,29 @@ from skbench.readers.loading import load_categories, without_categories
 
 
 class Part(NamedTuple):
-    """A table as rows under standard names, blank scores included."""
+    """Rows of a table with standard column names, including missing scores."""
 
     path: Path
     rows: pd.DataFrame
     roles: dict  # role -> columns of the file
     notes: list
     n_lines: int  # rows of the file
-    of_groups: bool  # whether a row is the result of a group
+    of_groups: bool  # whether each row is the result of a group
     columns: list  # of the file
 
     @property
     def is_wide(self):
-        """Whether columns are models."""
+        """Whether the score columns are models."""
         return "model" in self.rows and "model" not in self.roles
 
 
 def read_part(path, options, bad):
-    """A table, one row per model and item, or per group, or a column per model."""
+    """Read a table with one row per model and item, one row per group, or one column per model."""
     named, models = {role: getattr(options, role) for role in ROLES}, options.models
     if models is not None and (named["model"] is not None or named["score"] is not None):
         raise ValueError(
-            "models= describes a wide file, model= and score= a long one. Pass one or the other."
+            "models= is for a wide file, but model= and score= are for a long one. Pass only one "
+            "kind."
         )
     try:
         return _part(path, named, models, bad, options.version)
@@ -68,32 +69,34 @@ def _part(path, named, models, bad, version):
         rows, roles = _from_wide(table, wide, named, notes, refuse)
         free = free_columns(table, taken(roles)) if models is None else ()
         if others := [name for name in free if may_be_scores(table[name])]:
-            text = f"not taken for models: {listed(others)} (models= names all models)"
+            text = f"ignored {listed(others)}: not models (name all models with models=)"
             notes.append(Note(text, LOST))
     else:
-        roles, said = find_roles(table.columns, named)
+        roles, more_notes = find_roles(table.columns, named)
         rows = _with_standard_names(table, roles, version)
         rows["score"] = as_numbers(rows["score"], roles["score"][0], notes, refuse)
         for name in columns_of("status", table.columns.difference(taken(roles))):
             rows["score"] = of_finished(rows["score"], table[name], notes)
-        notes += said
+        notes += more_notes
     rows = _with_labels(rows, roles, refuse)
     if columns is None and "item" in roles and (sums := are_statistics(rows)).any():
         row = np.argmax(sums)
-        refuse(row, f"item {rows['item'][row]!r} is no item: it sums up the others")
+        refuse(row, f"item {rows['item'][row]!r} is a summary of the other items")
         rows = rows[~sums].reset_index(drop=True)
     return Part(path, rows, roles, notes, len(table), columns is not None, list(table))
 
 
 def _from_wide(table, models, named, notes, refuse):
-    """The rows of a wide table, model by model, and the roles of its columns."""
+    """Return the rows of a wide table, model by model, and the roles of its columns."""
     n = len(table)
-    roles, said = find_roles(table.columns.drop(models), named, guess=("item", "cluster", "topic"))
-    text = f"one column of scores for each of {len(models)} models: {listed(models)}"
-    notes += [Note(text, ROUTINE), *said]
+    roles, more_notes = find_roles(
+        table.columns.drop(models), named, guess=("item", "cluster", "topic")
+    )
+    text = f"one score column for each of {len(models)} models: {listed(models)}"
+    notes += [Note(text, ROUTINE), *more_notes]
     rows = _with_standard_names(table.drop(columns=models), roles)
     if "item" not in roles:
-        notes.append("item: the number of the row, for want of a column (item=)")
+        notes.append("no item column, so the row number is the item (name it with item=)")
         rows.insert(0, "item", np.arange(1, n + 1))
     scores = [as_numbers(table[name], name, notes, refuse) for name in models]
     rows = rows.iloc[np.tile(np.arange(n), len(models))].reset_index(drop=True)
@@ -103,32 +106,32 @@ def _from_wide(table, models, named, notes, refuse):
 
 
 def _of_groups(table, columns, named, notes):
-    """The rows of a table of results of groups, and the roles of its columns."""
+    """Return the rows of a table of results of groups, and the roles of its columns."""
     empty = np.flatnonzero(table[columns["n"]] == 0) if "n" in columns else []
     if len(empty):
-        where = f"{len(empty)} of {len(table)} rows, first in row {empty[0] + 1}"
-        notes.append(Note(f"{columns['n']!r} is 0 in {where}: left out, as not run", LOST))
+        where = f"{len(empty)} of {len(table)} rows (first in row {empty[0] + 1})"
+        notes.append(Note(f"skipped {where} because {columns['n']!r} is 0", LOST))
         table = table.drop(index=table.index[empty]).reset_index(drop=True)
     free = table.columns.drop(list(set(columns.values())))
     named = named | {"score": None, "item": None}
-    roles, said = find_roles(free, named, guess=("model", "topic"))
-    # Of the columns that may be the topic, the first in which no group repeats.
+    roles, more_notes = find_roles(free, named, guess=("model", "topic"))
+    # The topic is the first candidate with one row per group.
     finer = [
         name
         for name in columns_of("topic", free)
         if not table.duplicated([*roles.get("model", []), name]).any()
     ]
     if named["topic"] is None and finer and roles.get("topic") != finer[:1]:
-        roles["topic"] = finer[:1]
-        said = [note for note in said if not note.startswith("topic:")]
-        said.append(f"topic: column {finer[0]!r}, in which no group repeats (topic=)")
-    notes += said
+        roles, more_notes = find_roles(free, named | {"topic": finer[0]}, guess=("model",))
+        text = f"column {finer[0]!r} is the topic, with one row per group (choose with topic=)"
+        more_notes.append(text)
+    notes += more_notes
     groups = group_results(_with_standard_names(table, roles), columns, notes)
     return groups, roles | {"score": [columns.get("k", columns.get("mean"))]}
 
 
 def _label_columns(columns, named):
-    """Columns whose cells are names, however they look."""
+    """Return columns whose cells are labels, even if they look like numbers."""
     roles, _ = find_roles(columns, named)
     others = [*columns_of("attempt", columns), *columns_of("version", columns)]
     scores = roles.pop("score", [])
@@ -136,42 +139,42 @@ def _label_columns(columns, named):
 
 
 def taken(roles):
-    """Columns that play a role."""
+    """Return the columns that play a role."""
     return {name for names in roles.values() for name in names}
 
 
 def _with_standard_names(table, roles, kept=None):
-    """Columns in a role under its name and in front; impostors get a suffix.
+    """Rename columns to their roles, and put them first.
 
-    A column that is `kept` has its own name, too.
+    Other columns with the name of a role get a suffix. The column `kept` also keeps its own name.
     """
     played = {role: names[0] for role, names in roles.items() if len(names) == 1}
     for name in roles.get("topic", []):
         if name not in played.values() and name in played:
             raise ValueError(
-                f"Column {name!r} cannot be of the topic while {played[name]!r} is the {name}. "
-                "Rename it in the file."
+                f"Column {name!r} cannot be a topic, because column {played[name]!r} is the "
+                f"{name}. Rename {name!r} in the file."
             )
     gone = [name for name in played.values() if name != kept or name in ROLES]
     others = table.drop(columns=gone)
-    impostors = [name for name in ROLES if name not in roles.get("topic", [])]
-    others = others.rename(columns={name: f"{name}_in_file" for name in impostors})
+    misnamed = [name for name in ROLES if name not in roles.get("topic", [])]
+    others = others.rename(columns={name: f"{name}_in_file" for name in misnamed})
     order = [role for role in ("model", "topic", "item", "score", "cluster") if role in played]
-    # A column may play two roles: a question answered several times is item and cluster.
+    # A column may play two roles: a question with several answers is an item and a cluster.
     return pd.concat([*(table[played[role]].rename(role) for role in order), others], axis=1)
 
 
 def _with_labels(items, roles, refuse):
-    """Items of which no label is blank."""
+    """Return the items without missing labels."""
     labels = [role for role in ("model", "topic", "item", "cluster") if role in items]
     for name in dict.fromkeys([*labels, *roles.get("topic", [])]):
         if name not in items:
             continue
         blank = (items[name].isna() | (items[name] == "")).to_numpy(dtype=bool, na_value=True)
         for row in np.flatnonzero(blank):
-            more = f", as in {blank.sum() - 1} others" if blank.sum() > 1 else ""
+            more = f" (and in {blank.sum() - 1} other rows)" if blank.sum() > 1 else ""
             shown = roles.get(name, [name])[0]
-            refuse(row, f"the {name} is blank in column {shown!r}{more}")
+            refuse(row, f"column {shown!r} (the {name}) has no value{more}")
         items = items[~blank].reset_index(drop=True) if blank.any() else items
         items[name] = exact_labels(items[name])
     return items

@@ -1,4 +1,4 @@
-"""Runs of tests: JUnit XML and pytest-json-report; a test is an item, passed or failed."""
+"""Read test reports: JUnit XML and pytest-json-report. A test is an item."""
 
 from xml.etree import ElementTree
 
@@ -11,20 +11,20 @@ _OUTCOMES = {"passed": 1.0, "xpassed": 1.0, "failed": 0.0, "xfailed": 0.0}
 
 
 def _cases(path, bad, notes):
-    """Test cases; entities are refused, which no runner of tests writes."""
+    """Yield test cases. Refuse XML entities, which test runners do not write."""
     try:
         with open_text(path, _LARGEST) as file:
             text = file.read(_LARGEST + 1)
     except OSError as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}.") from error
     if len(text) > _LARGEST or b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-        raise ValueError(f"{str(path)!r} declares a document type, or is too large: refused.")
+        raise ValueError(f"{str(path)!r} declares a document type or is too large.")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ValueError(f"{str(path)!r} is no XML, or is cut off: {error}.") from None
+        raise ValueError(f"{str(path)!r} is not XML or is truncated: {error}.") from None
     for suite in [root] if root.tag == "testsuite" else root.iter("testsuite"):
-        found = {}  # a test that fails and breaks afterwards is there twice
+        found = {}  # a test that fails and then has an error occurs twice
         for case in suite.findall("testcase"):
             place = case.get("classname") or suite.get("name") or "tests"
             found.setdefault((place, case.get("name")), []).append(_outcome(case))
@@ -33,17 +33,17 @@ def _cases(path, bad, notes):
 
 
 def _outcome(case):
-    """What became of a test: "failed", "passed", or what says nothing about it."""
+    """Return the outcome of a test: "passed", "failed", or "error" or "skipped" (no answer)."""
     tags = {child.tag: child for child in case}
     if "error" in tags or case.get("status") == "notrun":
-        return "broke"
+        return "error"
     if "skipped" in tags:
         return "failed" if tags["skipped"].get("type") == "pytest.xfail" else "skipped"
     return "failed" if "failure" in tags else "passed"
 
 
 def _junit(case, suite, path):
-    """A test; a file for each class of tests stands in a folder for the run."""
+    """Convert a test. If each class of tests has a file, their folder is the run."""
     place, name, outcomes = case
     model = path.parent.name if path.name.startswith("TEST-") else without_suffixes(path)
     known = set(outcomes) <= {"passed", "failed"}
@@ -52,7 +52,7 @@ def _junit(case, suite, path):
 
 
 def _pytest(test, report, path):
-    """A test (pytest-json-report); an error outside the test, or a skipped one, is no answer."""
+    """Convert a test of pytest-json-report. An error outside the test and a skip are no answer."""
     outcome, topic = _OUTCOMES.get(test["outcome"]), test["nodeid"].split("::")[0]
     scores = {} if outcome is None else {"passed": outcome}
     return answer_of(without_suffixes(path), topic, test["nodeid"], scores)

@@ -1,4 +1,4 @@
-"""How a table is laid out: long, with a column of scores, or wide, with one for each model."""
+"""Decide whether a table is long (one score column) or wide (one score column per model)."""
 
 import re
 from fnmatch import fnmatchcase
@@ -24,12 +24,12 @@ from skbench.items.roles import (
     may_be,
     normal,
 )
-from skbench.readers._scores import FAILED, WORDS, as_numbers, in_small_letters
+from skbench.readers._scores import FAILED, WORDS, as_numbers, lowercase
 
-_ANSWERS = {"yes", "no", "y", "n"}  # of people and models, as often as verdicts on them
-_MOST_WORDS = 50  # different cells, beyond which a column of text holds no scores
-# A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
-# describe a number, and one letter names one.
+_ANSWERS = {"yes", "no", "y", "n"}  # may be answers rather than verdicts
+_MOST_WORDS = 50  # a text column with more different cells holds no scores
+# Columns such as is_multiple_choice, n_options, sd, ci or k describe an item or a number, not a
+# model.
 _DESCRIBES_THE_ITEM = re.compile(
     r"^(is|has|in|n|num|number)_|^(se|sd|std|var|cv|ci|low|high|p_?value|weight)\d*$"
     r"|^(difficulty|discrimination|order|position)$|_(se|sd|std|stderr|ci)$|^[cknpqryz]$"
@@ -38,7 +38,7 @@ _OF_ONE_MODEL = re.compile(rf"_({'|'.join(METRICS.union(NAMES['score']))})$")  #
 
 
 def wide_models(table, named, models):
-    """The score columns of a wide table, None for a long one; refuses what is open."""
+    """Return the score columns of a wide table, or None for a long one. Raise if ambiguous."""
     if models is not None:
         models = _expanded(models, table.columns)
         _refuse_long(table, models, named)
@@ -51,7 +51,7 @@ def wide_models(table, named, models):
         return None
     if "score" in roles:
         raise Undecided(
-            f"The scores may be in column {roles['score'][0]!r}, or in one column for each model, "
+            f"The scores may be in column {roles['score'][0]!r}, or in one column per model: "
             f"{listed(families)}.",
             [{"score": roles["score"][0]}, {"models": families}],
         )
@@ -61,24 +61,24 @@ def wide_models(table, named, models):
     _refuse_several_scores(families)
     if len(families) == 1 and (others := may_be_models(table, {*families, *_in_roles(roles)})):
         raise Undecided(
-            f"Column {families[0]!r} bears a model's name, and {listed(others)} may hold scores "
-            "of others, or not.",
+            f"Column {families[0]!r} is named for a model. Columns {listed(others)} may or may not "
+            "be scores of other models.",
             [{"models": families}, {"models": [*families, *others]}],
         )
     return families
 
 
 def free_columns(table, taken):
-    """Columns without a role, whose names do not tell that they are no scores."""
+    """Return columns without a role whose names do not rule out scores."""
     labels = [*columns_of("label", table), *columns_of("answer", table)]
-    classes = {str(cell) for name in labels for cell in table[name]}  # of columns of odds
+    classes = {str(cell) for name in labels for cell in table[name]}  # may head probabilities
     roles = ("prediction", "probability", "cost")
     others = taken.union(labels, classes, *(columns_of(role, table) for role in roles))
     return [name for name in table if name not in others and not is_beside_a_score(name)]
 
 
 def may_be_models(table, taken):
-    """Columns with scores of one kind, and names that do not describe the item."""
+    """Return columns with scores of one kind whose names do not describe the item."""
     free = [
         name
         for name in free_columns(table, taken)
@@ -95,9 +95,9 @@ def _in_roles(roles):
 
 
 def _expanded(models, columns):
-    """Names of columns, where patterns such as m* stand for all that fit."""
+    """Return column names, with patterns such as m* replaced by all columns that match."""
     if len(models) == 0:
-        raise ValueError("models= is empty. Name the columns of scores, or leave models= out.")
+        raise ValueError("models= is empty. Name the score columns, or omit models=.")
     found = []
     for name in models:
         fit = [name] if name in columns else [c for c in columns if fnmatchcase(str(c), str(name))]
@@ -108,7 +108,7 @@ def _expanded(models, columns):
 
 
 def _refuse_long(table, models, named):
-    """Refuse columns as models where another column says of which model a row is."""
+    """Raise if `models` is given but another column names the model of each row."""
     roles, _ = find_roles(table.columns, named, guess=("model", "item", "topic"))
     column = next((name for name in roles.get("model", []) if name not in models), None)
     keys = [*roles.get("item", []), *roles.get("topic", [])]
@@ -116,18 +116,18 @@ def _refuse_long(table, models, named):
         return
     if table.duplicated(keys).any() and not table.duplicated([column, *keys]).any():
         raise ValueError(
-            f"models= is for files with one row per item, but each row here is of one of the "
-            f"models in column {column!r}. Pass score= with one of the columns of scores, such as "
-            f"{str(models[0])!r}, and no models=."
+            f"models= is for files with one row per item, but here column {column!r} names the "
+            f"model of each row. Instead of models= pass score= with one score column, such as "
+            f"{str(models[0])!r}."
         )
 
 
 def _refuse_other_rows(table):
-    """Refuse rows that are no answers with scores: votes, and labels beside predictions."""
+    """Raise for rows that are not scored answers: votes, or labels beside predictions."""
     if are_votes(table):
         raise Undecided(
-            "Each row is a vote between two models, not an answer with a score. BradleyTerry rates "
-            "models by votes.",
+            "Each row is a vote between two models, not a scored answer. Rate the models with "
+            "BradleyTerry.",
             [{"name": "arena"}],
         )
     if columns_of("score", table):
@@ -136,8 +136,9 @@ def _refuse_other_rows(table):
     humans = humans or columns_of("label", table)
     if humans and judges:
         raise Undecided(
-            f"Column {humans[0]!r} holds human labels and {judges[0]!r} an LLM judge's verdicts on "
-            "the same answers. Correct the judge by the labels, or name the column of the scores.",
+            f"Column {humans[0]!r} has human labels, and column {judges[0]!r} has an LLM judge's "
+            "verdicts on the same answers. Correct the judge with the labels, or name the score "
+            "column.",
             [
                 {"name": "judge", "judge": judges[0], "human": humans[0]},
                 *({"score": name} for name in (humans[0], judges[0])),
@@ -145,7 +146,7 @@ def _refuse_other_rows(table):
         )
     labels, predictions = columns_of("label", table), columns_of("prediction", table)
     predictions += columns_of("probability", table)
-    if predictions and not labels:  # answers in words of their own equal none of the right ones
+    if predictions and not labels:  # free-text answers would seldom equal the correct ones
         given = table[predictions[0]].astype(str)
         answers = columns_of("answer", table)
         labels = [name for name in answers if given.isin(table[name].astype(str)).mean() > 0.5]
@@ -153,47 +154,47 @@ def _refuse_other_rows(table):
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
         groups = may_be("group", table, (labels[0], predictions[0]))
         raise Undecided(
-            f"Column {predictions[0]!r} holds predictions and {labels[0]!r} the true labels; no "
-            "column holds scores. Use group_metrics for the accuracy of the predictions by group.",
+            f"Column {predictions[0]!r} has predictions, column {labels[0]!r} has the true labels, "
+            "and no column has scores. Estimate accuracy by group with group_metrics.",
             [given | {"topic": name} for name in groups[:3]] or [given],
         )
 
 
 def _refuse_predictions(table, families):
-    """Refuse models' columns that hold the same values as a column of true labels."""
+    """Raise if columns of models have the same values as a column of true labels."""
     for label in columns_of("label", table.drop(columns=families)):
         values = set(table[label].dropna().astype(str))
         if any(set(table[name].dropna().astype(str)) <= values for name in families):
             raise Undecided(
-                f"Column {label!r} holds the true labels, and {listed(families, most=4)} the same "
-                "values: these may be predictions. If they are scores, 1 for right and 0 for "
-                "wrong, name them as models.",
+                f"Columns {listed(families, most=4)} have the same values as the true labels in "
+                f"{label!r}, so they may be predictions. If they are scores (1 for correct, 0 for "
+                "incorrect), name them as models.",
                 [{"models": families}],
             )
 
 
 def _refuse_several_scores(families):
-    """Refuse columns of which some hold one score of a model, and others another."""
+    """Raise if columns of models have different kinds of scores."""
     scores = [str(_OF_ONE_MODEL.findall(normal(name))) for name in families]
     choices = [{"models": list(names)} for _, names in pd.Series(families).groupby(scores)]
     if len(choices) > 1:
-        raise Undecided(f"Columns {listed(families)} hold different scores of models.", choices)
+        raise Undecided(f"Columns {listed(families)} are different kinds of scores.", choices)
 
 
 def _nothing_known(table, roles):
-    """What is open where no column has a usual name of scores, and what may be passed."""
+    """Return a message and choices for a table in which no column is named for scores."""
     taken = _in_roles(roles)
     models = may_be_models(table, taken)
     keys = [name for role in ("model", "topic") for name in roles.get(role, [])]
     if "model" in roles and "item" not in roles and not table.duplicated(keys).any():
         raise ValueError(
-            f"Each row holds the results of one of {len(table)} models on whole benchmarks, and "
-            "nothing shows how noisy they are. Give a row for each answer to an item, or for each "
-            "model and topic with the number of items and of right answers."
+            f"Each of the {len(table)} rows has the results of one model on whole benchmarks, so "
+            "their sampling variance is unknown. Pass one row per answer, or one row per model "
+            "and topic with the numbers of items and of correct answers."
         )
     text = (
-        "Cannot find the scores: no column has a usual name for them, or the name of a known "
-        f"family of models. Columns: {listed(table.columns, most=12)}."
+        "No column has a usual name for scores or the name of a known family of models. The "
+        f"columns are: {listed(table.columns, most=12)}."
     )
     free = [
         name
@@ -204,33 +205,33 @@ def _nothing_known(table, roles):
     scores = [name for name in free if may_be_scores(table[name])] or numbers
     choices = [{"score": name} for name in scores if table[name].nunique() > 1][:3]
     if "model" not in roles and len(models) > 1:
-        text += " If columns are models, name them; or name the score."
+        text += " Name the columns of the models, or the score."
         choices.insert(0, {"models": _in_short(models, table.columns)})
     elif not choices:
-        text += " Pass score=, the column of the scores."
+        text += " Pass score= with the score column."
     return text, choices
 
 
 def _in_short(names, columns):
-    """A pattern such as m* where it fits these columns and no others; else the names."""
-    letters = takewhile(lambda some: len(set(some)) == 1, zip(*map(str, names), strict=False))
-    pattern = "".join(some[0] for some in letters).rstrip("0123456789") + "*"
+    """Return a pattern such as m* if it matches just these columns, else the names."""
+    shared = takewhile(lambda chars: len(set(chars)) == 1, zip(*map(str, names), strict=False))
+    pattern = "".join(chars[0] for chars in shared).rstrip("0123456789") + "*"
     fitting = [name for name in columns if fnmatchcase(str(name), pattern)]
     return [pattern] if len(pattern) > 1 < len(names) and fitting == names else names
 
 
 def _holds_scores(column):
-    """Whether most cells can be read as scores: those of a column of answers cannot."""
+    """Return whether at least half of the cells can be read as scores."""
     others = []
     as_numbers(column, "", [], lambda *cell: others.append(cell))
     return 2 * len(others) <= column.count()
 
 
 def may_be_scores(column):
-    """Whether a column holds right and wrong, or shares: what may be offered as scores."""
+    """Return whether a column has binary outcomes or shares, so that it may be scores."""
     values = column.dropna()
     if not pd.api.types.is_numeric_dtype(column):
-        cells = {cell for cell in in_small_letters(values).unique() if not FAILED.fullmatch(cell)}
+        cells = {cell for cell in lowercase(values).unique() if not FAILED.fullmatch(cell)}
         if len(cells) > _MOST_WORDS or cells & _ANSWERS:
             return False
         values = pd.to_numeric(pd.Series(list(cells)).replace(WORDS), errors="coerce")

@@ -1,4 +1,4 @@
-"""Which files of a folder are read."""
+"""Check whether a file is among those that are read from a folder."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from skbench.readers.loading import TABLES, kind_of
 
 
 def is_read(file, folder):
-    """Whether a file is read with the results of a folder, or would be once it is written there."""
+    """Return whether a file is, or once written would be, read with the results of a folder."""
     file, folder = Path(os.path.realpath(file)), Path(os.path.realpath(folder))
     if kind_of(file) not in TABLES and recognize(file) in NOTHING:
         return False

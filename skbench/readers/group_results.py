@@ -1,4 +1,4 @@
-"""Tables of results of groups: how many of how many were right, or a mean with its error."""
+"""Tables of results of groups: counts of correct answers, or means with standard errors."""
 
 import re
 
@@ -14,22 +14,22 @@ _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
     "n_total num_total trials"
 ).split()
-_VAGUE_SIZES = ["count", "size", "support"]  # of an image, too
+_VAGUE_SIZES = ["count", "size", "support"]  # may also be the size of an image
 _COUNTS = (
     "k correct n_correct num_correct right n_right hits successes n_passed passed wins"
 ).split()
-# Means of right and wrong answers; other means need a standard error.
+# Means of binary scores; other means need a standard error.
 _SHARES = ("acc accuracy exact_match em acc_norm pass_rate rate").split()
 _MEANS = [*_SHARES, "mean", "score", "value", "estimate", "f1", "average"]
 _ERRORS = ("stderr", "se", "std_err", "std_error", "standard_error", "sem")
 _FILTER = re.compile(r"_(none|strict_match|flexible_extract|get_answer)$")
 _NUMBERS = ("score", "n", "k", "standard_error")  # of a group, as they are returned
-_MOST = 0.5  # share of the rows that show what two columns are; the others are then wrong
-_MOST_ROWS = 2_000_000  # answers that counts are unfolded to
+_MOST = 0.5  # share of consistent rows from which the others count as mistakes
+_MOST_ROWS = 2_000_000  # answers that counts are expanded to
 
 
 def group_columns(table, named, notes, refuse):
-    """Columns of n, k, mean or standard_error if rows are results of groups, else None."""
+    """Return the columns of n, k, mean or standard_error if rows are groups, else None."""
     known = {normal(name): name for name in table}
     for usual, name in known.items():
         numbers = usual in _MEANS or usual.startswith(_ERRORS) or usual.endswith(_ERRORS)
@@ -42,7 +42,7 @@ def group_columns(table, named, notes, refuse):
     run = table if n is None else table[table[n] != 0]
     k = _first(_COUNTS, numeric, n)
     if n is not None and k is not None and _are_counts(run, k, n, named):
-        # A named score that is no mean of these counts is something else.
+        # If the named score is not k / n, then these counts are not its counts.
         if score in (None, k, n) or _is_mean(run[score], run[k] / run[n]):
             return {"n": n, "k": k}
     means = [score] if score is not None else [numeric[m] for m in _MEANS if m in numeric]
@@ -51,7 +51,8 @@ def group_columns(table, named, notes, refuse):
         if error is not None:
             if (run[error] < 0).any():
                 raise ValueError(
-                    f"Column {error!r} holds {run[error].min():g}: no standard error is negative."
+                    f"Column {error!r} has {run[error].min():g}, but a standard error cannot be "
+                    "negative."
                 )
             return {"mean": mean, "standard_error": error} | ({"n": n} if n else {})
     for mean in means:
@@ -72,11 +73,11 @@ def _are_sizes(column):
 
 
 def _are_counts(table, k, n, named):
-    """Whether k of n were right; an error where columns of such names hold something else."""
+    """Return whether k counts correct answers of n. Raise if their names fit but values do not."""
     right, size = (table[name].to_numpy(dtype=float, na_value=np.nan) for name in (k, n))
     fit = (right >= 0) & (right <= size) & (right == np.round(right)) & (size == np.round(size))
     sure = normal(n) in _SIZES
-    if np.nanmax(right) <= 1:  # few right of many, or single answers beside some number
+    if np.nanmax(right) <= 1:  # small counts, or single answers beside another number
         labels = [name for name in table if name not in (k, n) and not is_numeric(table[name])]
         has_items = "item" in find_roles(table.columns.drop([k, n]), named)[0]
         single = has_items or not labels or table.duplicated(labels).any() or size.min() < 2
@@ -84,14 +85,14 @@ def _are_counts(table, k, n, named):
     if named["score"] is None and not fit.all() and (sure or fit.mean() >= _MOST):
         row = table[~fit].iloc[0]
         raise ValueError(
-            f"{n!r} and {k!r} look like counts, but row {row.name + 1} has {row[k]:g} right of "
-            f"{row[n]:g}. Correct the file, or pass score= with the column of the scores."
+            f"{n!r} and {k!r} look like counts, but row {row.name + 1} has {row[k]:g} correct of "
+            f"{row[n]:g}. Correct the file, or pass score= with the score column."
         )
     return bool(fit.all())
 
 
 def _is_mean(mean, share):
-    """Whether a column is this share, as a fraction or in percent, but for rounding."""
+    """Return whether a column is this share as a fraction or percentage, up to rounding."""
     if not is_numeric(mean):
         return False
     mean = mean.to_numpy(dtype=float, na_value=np.nan)
@@ -115,7 +116,7 @@ def _error_of(mean, numeric):
 
 
 def group_results(table, columns, notes):
-    """One row per group: model, topic, score (the mean), n and k or standard_error, others."""
+    """Return one row per group: model, topic, score (the mean), n and k or standard_error."""
     others = table.drop(columns=[name for name in set(columns.values()) if name in table])
     others = others.rename(
         columns={c: f"{c}_in_file" for c in ("score", "n", "k", "standard_error")}
@@ -127,7 +128,7 @@ def group_results(table, columns, notes):
             if unknown.any():
                 raise ValueError(
                     f"Row {int(np.argmax(unknown)) + 1} of {len(table)} has no {columns[what]!r}. "
-                    "Fill it in, or leave the row out."
+                    "Fill it in, or remove the row."
                 )
         new = {"score": given["mean"], "standard_error": given["standard_error"]}
         new |= {"n": given["n"].astype(int)} if "n" in given else {}
@@ -139,17 +140,17 @@ def group_results(table, columns, notes):
         how = f"{columns.get('k', columns.get('mean'))!r} of {columns['n']!r}"
         if "k" in given:
             others = others.drop(columns=[c for c in others if _is_mean(others[c], k / n)])
-    notes.append(f"every row is the result of a group, not of an item: {how}")
+    notes.append(f"each row is the result of a group, not of an item ({how})")
     return pd.concat([others.reset_index(drop=True), pd.DataFrame(new)], axis=1)
 
 
 def refuse_repeated_groups(result, topics, named):
-    """Refuse a group that has several rows; `named` is what the file calls the topics."""
+    """Raise if a group has several rows. `named` are the topic columns of the file."""
     keys = [name for name in ("model", *topics) if name in result]
     if not keys and len(result) > 1:
         raise ValueError(
             f"{len(result)} rows are results of groups, but no column has a usual name for the "
-            f"model or the topic. Pass model= or topic=; the columns are: {listed(result)}."
+            f"model or the topic. Pass model= or topic=. The columns are: {listed(result)}."
         )
     repeated = result.duplicated(keys) if keys else np.zeros(len(result), dtype=bool)
     if not repeated.any():
@@ -162,10 +163,7 @@ def refuse_repeated_groups(result, topics, named):
         if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()
     ]
     usual = [name for name in columns_of("topic", apart) if len(named) == 1]
-    text = (
-        f"{int(repeated.sum())} of {len(result)} rows repeat a group that is already there, first "
-        f"{where}."
-    )
+    text = f"{int(repeated.sum())} of {len(result)} rows repeat a group (first {where})."
     if not apart:
         raise ValueError(f"{text} Keep one row per group, or pass topic= with all topic columns.")
     choices = [{"topic": name} for name in usual]
@@ -174,7 +172,7 @@ def refuse_repeated_groups(result, topics, named):
 
 
 def added_up(rows, by):
-    """The same results with one row per group of `by`, whose counts are those of all its rows."""
+    """Return results with one row per group of `by`, with the sums of its counts."""
     groups = rows.groups
     repeated = groups.duplicated(by)
     if not repeated.any():
@@ -182,29 +180,30 @@ def added_up(rows, by):
     if "k" not in groups:
         first = ", ".join(f"{name} {str(groups[repeated][name].iloc[0])!r}" for name in by)
         raise ValueError(
-            f"Several rows are of {first}. Only counts of right answers (n and k) are added up, no "
-            "means with standard errors. Pass topic= with all columns that tell the rows apart."
+            f"Several rows are of {first}. Counts of correct answers (n and k) can be added up, "
+            "but means with standard errors cannot. Pass topic= with all columns that "
+            "distinguish the rows."
         )
     sums = groups.groupby(by, sort=False)[["n", "k"]].sum().reset_index()
     sums.insert(len(by), "score", sums["k"] / sums["n"])
     return rows._replace(items=sums, groups=sums)
 
 
-def unfolded(rows):
-    """Item rows of counts: as many rows per group as it has answers, without names of items."""
+def expanded(rows):
+    """Return one row per answer from counts of groups, without item ids."""
     if rows.groups is None:
         return rows
     groups = rows.groups
     if "k" not in groups:
         raise ValueError(
-            "The file holds means with standard errors, and no scores of items that models could "
-            "be compared by. `skbench estimate` takes it; or give the scores of single items."
+            "The file has means with standard errors, but comparing models needs scores per item. "
+            "Use `skbench estimate`, or pass scores per item."
         )
     n, k = groups["n"].to_numpy(), groups["k"].to_numpy()
     if n.sum() > _MOST_ROWS:
         raise ValueError(
-            f"{n.sum():,} answers in {len(n)} groups are too many to unfold, at most "
-            f"{_MOST_ROWS:,}. `skbench estimate` takes their counts as they are."
+            f"{len(n)} groups have {n.sum():,} answers, more than the {_MOST_ROWS:,} that can be "
+            "expanded to rows. Use `skbench estimate`, which reads counts directly."
         )
     place = np.repeat(np.arange(len(n)), n)
     items = groups.drop(columns=["score", "n", "k"]).iloc[place].reset_index(drop=True)

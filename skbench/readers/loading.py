@@ -1,4 +1,4 @@
-"""A table file on disk -> a DataFrame, with errors that name the file."""
+"""Read one table file into a DataFrame. Errors name the file."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from skbench.readers._json import (
     open_text,
     optional,
 )
-from skbench.readers._json_table import left_out, read_json_table
+from skbench.readers._json_table import ignored_columns_note, read_json_table
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -31,29 +31,29 @@ TABLES = (*_SEPARATORS, *_PARQUET, *_LINES)
 READABLE = "Give a .csv or .tsv file (.gz, .bz2, .xz, .zst allowed), a .parquet or .jsonl file"
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _MOST_COLUMNS = 10_000
-_LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
+_LARGEST_PARQUET = 2**27  # values that any file may hold, however few bytes it has
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 _UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")
-_CLOSE_IT = "Close the quote, or double it where it is part of the text"
+_CLOSE_IT = "Close the quote, or double it if it is part of the text"
 _SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
 _ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
 _AS_TEXT = {**_ENCODING, "dtype": str, "na_filter": False}
-# -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
+# -0,5 is a decimal number, but 1,234 may be a decimal number or a thousand.
 _NUMBER = r"-?[0-9]+(?:,[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _THOUSANDS = r"-?[1-9][0-9]{0,2},[0-9]{3}"
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
 def load_table(path, label_columns, bad=None):
-    """A CSV, TSV, Parquet or JSON file as a DataFrame, and notes; labels stay text."""
+    """Return a CSV, TSV, Parquet or JSON file as a DataFrame, and notes. Labels stay text."""
     table, notes = load_categories(path, label_columns, bad)
     return without_categories(table), notes
 
 
 def load_categories(path, label_columns, bad=None, version=None):
-    """The same, with labels that are text as categories: checks of their codes are quick.
+    """Do the same as `load_table`, but return text labels as categories, which are fast to check.
 
-    Versions that are no text may be numbers.
+    The column `version` may hold floats.
     """
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
@@ -66,7 +66,7 @@ def load_categories(path, label_columns, bad=None, version=None):
     elif kind in _SEPARATORS:
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     else:
-        raise ValueError(f"Cannot tell what {str(path)!r} is. {READABLE}.")
+        raise ValueError(f"The format of {str(path)!r} is unknown. {READABLE}.")
     with _naming(path):
         _check_width(frame.columns)
     if frame.empty:
@@ -87,19 +87,19 @@ def _categories(codes, values, index):
 def _check_width(columns):
     if len(columns) > _MOST_COLUMNS:
         raise ValueError(
-            f"it has {len(columns)} columns, more than {_MOST_COLUMNS}. Write a row for each "
-            "answer, with columns for the model, the item and the score."
+            f"it has {len(columns)} columns, but at most {_MOST_COLUMNS} are allowed. Write one "
+            "row per answer, with columns for the model, the item and the score."
         )
 
 
 def kind_of(path):
-    """The last suffix of a file that is none of a compression, in small letters."""
+    """Return the last suffix that is not a compression, in lower case."""
     suffixes = (suffix.lower() for suffix in reversed(path.suffixes))
     return next((suffix for suffix in suffixes if suffix not in COMPRESSIONS), "")
 
 
 def without_suffixes(path):
-    """The name of a file without the suffixes that say how a table is written in it."""
+    """Return a file name without the suffixes of table formats and compressions."""
     name = path.name
     for known in (COMPRESSIONS, (*TABLES, ".json", ".xml")):
         name = Path(name).stem if Path(name).suffix.lower() in known else name
@@ -107,19 +107,19 @@ def without_suffixes(path):
 
 
 def readable(path):
-    """A path whose name has bytes that are not UTF-8 written out: any name can be printed."""
+    """Return a path with bytes that are not UTF-8 escaped, so that it can be printed."""
     return Path(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def n_shared(paths):
-    """With how many parts all paths begin; the last part of a path does not count."""
+    """Count the leading parts that all paths share. The last part of a path does not count."""
     levels = list(zip(*(path[:-1] for path in paths), strict=False))
     return next((n for n, parts in enumerate(levels) if len(set(parts)) > 1), len(levels))
 
 
 @contextmanager
 def _naming(path):
-    """Say which file cannot be read, and why, in one line."""
+    """Re-raise errors as one line that names the file and the reason."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -127,25 +127,25 @@ def _naming(path):
 
 
 def _reason(path, error):
-    """What is wrong, and what to do about it, for the parser's words."""
+    """Translate the parser's message into a reason and a remedy."""
     if isinstance(error, UnicodeDecodeError):
-        return f"{_wrong_byte(path)}. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
+        return f"{_wrong_byte(path)}. Save it as UTF-8 ('CSV UTF-8' in a spreadsheet)."
     reason = " ".join(str(error).split())
     if found := _UNCLOSED.search(reason):
-        return f"the quote that opens near line {int(found[1]) + 1} does not close. {_CLOSE_IT}."
+        return f"the quote that opens near line {int(found[1]) + 1} is not closed. {_CLOSE_IT}."
     found = _TOO_LONG.search(reason)
     if found is None:
         return reason
     header, line, fields = found.groups()
     return (
-        f"line {line} has {fields} fields, the header has {header}. Put fields that hold the "
-        "separator in double quotes, and remove lines above the header. Pass skip_bad_lines=True "
-        "to leave such lines out."
+        f"line {line} has {fields} fields, but the header has {header}. Put double quotes around "
+        "fields that contain the separator, and remove lines above the header. Pass "
+        "skip_bad_lines=True to skip such lines."
     )
 
 
 def _wrong_byte(path):
-    """The first line that is not UTF-8, in words."""
+    """Describe the first byte that is not UTF-8 by its line and position."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -155,7 +155,7 @@ def _wrong_byte(path):
 
 
 def n_rows_about(path):
-    """Rows of a Parquet file; of text, at least as many as its first lines make likely."""
+    """Return the number of rows of a Parquet file, or estimate that of a text file."""
     head = beginning(path, 2**16)
     if head[:4] == b"PAR1":
         with _naming(path):
@@ -170,9 +170,11 @@ def _read_parquet(path):
         schema = parquet.read_schema(path)
         values = about.num_rows * about.num_columns
         if values > _LARGEST_PARQUET and 8 * values > MOST_EXPANSION * size:
-            raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
+            raise ValueError(
+                f"its {size} bytes unpack to {values} values, so it may be a decompression bomb"
+            )
         frame = pd.read_parquet(path, engine="pyarrow")
-    # An index that pandas kept under a name of its own is a column like the others.
+    # pandas stores a named index as a column, so it is read as a column.
     levels = [name for name in frame.index.names if name is not None and name not in frame]
     frame = frame.reset_index(level=levels).reset_index(drop=True)
     types, lists = optional("pyarrow.types", path), []
@@ -182,7 +184,7 @@ def _read_parquet(path):
         elif types.is_integer(kind) and name in frame and frame[name].dtype == float:
             cells = parquet.read_table(path, columns=[name]).column(name).to_pylist()
             frame[name] = exact_frame({name: cells}, len(frame))[name]
-    return frame.drop(columns=lists), left_out(lists)
+    return frame.drop(columns=lists), ignored_columns_note(lists)
 
 
 def _read_text(path, separator, label_columns, bad):
@@ -193,14 +195,14 @@ def _read_text(path, separator, label_columns, bad):
     labels = set(label_columns(columns)).intersection(columns)
     names = [*columns, *spare * ["after the last separator"]]
     read = partial(_parsed, path, bad, sep=separator)
-    # Text is read quickly where pandas may choose the type, so the header makes columns text.
+    # With the header as a first row, pandas infers text for most columns, which reads fast.
     others = {columns[i]: str for i, cell in enumerate(header) if not cell[:1].isalpha()}
     read_texts = partial(read, header=None, names=names, dtype=others, na_values=[""])
     blanks = {name: [""] if name in labels else _BLANKS for name in names}
     kinds = dict.fromkeys(labels, "category")
     how = {"na_values": blanks, "dtype": kinds, "index_col": False}
     with _naming(path):
-        # pandas would take a first row that is too long for the rule, and drop the rest of it.
+        # pandas would take the length of a first row that is too long as the width of the table.
         texts, skipped = read_texts(nrows=None if bad.skip else 2)
         frame, _ = read(header=0, names=names, skiprows=skipped, **how)
         numbers = [name for name in labels if not _is_text(frame[name].cat.categories)]
@@ -213,12 +215,12 @@ def _read_text(path, separator, label_columns, bad):
     swallowed = _swallowed_rows(frame, separator)
     for cell in swallowed.values():
         start = cell.split("\n")[0][:40]
-        reason = f"the quote before {start!r} closes rows later, so that its cell holds them"
+        reason = f"the quote before {start!r} closes some rows later, so one cell contains rows"
         bad.refuse(path, _line_of(path, cell), f"{reason}. {_CLOSE_IT}")
     frame = frame.drop(index=[*swallowed]).reset_index(drop=True)
     if bad.skip:
         texts = texts.drop(index=[*swallowed]).reset_index(drop=True)
-        frame = _without_foreign_letters(frame, texts, path, bad)
+        frame = _without_undecodable_rows(frame, texts, path, bad)
     decimals = [] if separator == "," else _with_decimal_points(frame, labels)
     if decimals:
         wholes = [name for name in frame if frame[name].dtype == float and name not in decimals]
@@ -226,14 +228,16 @@ def _read_text(path, separator, label_columns, bad):
             texts = read_texts(usecols=wholes)[0].iloc[1:]
         with _naming(path):
             _refuse_thousands(texts[wholes], decimals)
-    notes = [f"decimal commas, read as points: {listed(decimals, most=6)}"] if decimals else []
+    notes = []
+    if decimals:
+        notes = [f"read decimal commas as decimal points in {listed(decimals, most=6)}"]
     return frame, notes
 
 
 def _swallowed_rows(frame, separator):
-    """Cells that hold rows of the table, for want of a quote, by their row.
+    """Return cells that contain rows of the table because a quote is not closed, by row.
 
-    Their lines have as many separators as rows have, and cells that stand elsewhere in the column.
+    Each line of such a cell has the separators of a row and a value that other rows have, too.
     """
     n, found = len(frame.columns) - 1, {}
     for place, name in enumerate(frame.columns):
@@ -254,13 +258,13 @@ def _swallowed_rows(frame, separator):
 
 
 def _line_of(path, cell):
-    """The line in which a quoted cell begins."""
+    """Return the line in which a quoted cell begins."""
     with open_bytes(path) as file:
         return 1 + file.read().partition(b'"' + cell.split("\n")[0].encode())[0].count(b"\n")
 
 
 def _header(path, separator):
-    """The separator the extension promises, or the one the header line shows, and its cells."""
+    """Return the separator, by the suffix or else by the header line, and the header's cells."""
     for candidate in (separator, ";", "\t", ",", separator):
         with open_text(path) as file:
             row = pd.read_csv(file, sep=candidate, header=None, nrows=1, **_AS_TEXT)
@@ -270,17 +274,15 @@ def _header(path, separator):
     _check_width(header)
     twice = next((cell for cell in header if cell and header.count(cell) > 1), None)
     if twice is not None:
-        raise ValueError(
-            f"several columns are called {twice!r}. Name them apart, or leave all but one out."
-        )
+        raise ValueError(f"several columns are named {twice!r}. Rename or remove all but one.")
     return candidate, header
 
 
 def _all_rows_end_in(path, separator):
-    """Whether all rows have one cell more than the header, which is empty."""
+    """Return whether every row ends in a separator, and so has one empty cell too many."""
     with open_text(path) as file:
         first = pd.read_csv(file, sep=separator, **_ENCODING, nrows=1)
-    # pandas takes cells beyond the header for an index, by their number.
+    # pandas makes an index of the surplus cells, one level for each.
     if isinstance(first.index, pd.RangeIndex) or first.index.nlevels > 1:
         return False
     with open_text(path) as file:
@@ -290,7 +292,7 @@ def _all_rows_end_in(path, separator):
 
 
 def _parsed(path, bad, **how):
-    """A table of a text file, and which lines are too long: they are refused or counted."""
+    """Parse a text file. Return the table and the lines that were skipped as too long."""
     how["encoding_errors"] = "replace" if bad.skip else "strict"
     how["on_bad_lines"] = "warn" if bad.skip else "error"
     with open_text(path) as file, warnings.catch_warnings(record=True) as caught:
@@ -304,8 +306,8 @@ def _parsed(path, bad, **how):
     return frame, [int(line) - 1 for line, _ in skipped]
 
 
-def _without_foreign_letters(frame, texts, path, bad):
-    """Rows without letters that were not UTF-8."""
+def _without_undecodable_rows(frame, texts, path, bad):
+    """Drop rows that contain bytes that are not UTF-8."""
     wrong = [texts[name].astype(str).str.contains("\ufffd", regex=False) for name in texts]
     wrong = np.any(wrong, axis=0)
     for row in np.flatnonzero(wrong):
@@ -314,7 +316,7 @@ def _without_foreign_letters(frame, texts, path, bad):
 
 
 def _as_written(labels):
-    """Labels as their text stands, as categories: integers where this changes the text of none."""
+    """Return labels as categories of text, or as integers if no label's text changes."""
     codes, texts = pd.factorize(labels)
     texts = texts.astype(str)
     try:
@@ -328,7 +330,7 @@ def _as_written(labels):
 
 
 def _with_decimal_points(frame, labels):
-    """Read columns of numbers such as 0,5 in place; the names of those."""
+    """Convert columns of numbers such as 0,5 in place. Return their names."""
     changed = []
     for name in frame.columns.difference(labels, sort=False):
         if pd.api.types.is_numeric_dtype(frame[name]):
@@ -343,29 +345,30 @@ def _with_decimal_points(frame, labels):
 
 
 def _refuse_thousands(texts, decimals):
-    """Refuse cells such as 1.000 where decimals have commas: they may be thousands."""
+    """Raise for cells such as 1.000 beside decimal commas, because they may be thousands."""
     for name, cells in texts.items():
         points = cells[cells.str.contains(".", regex=False, na=False)]
         if len(points) and points.str.fullmatch(_THOUSANDS.replace(",[", "[.][")).all():
             raise ValueError(
-                f"{name!r} has {points.iloc[0]!r}, a thousand or a decimal: {decimals[0]!r} has "
-                "decimal commas. Write thousands without a point, and all decimals alike."
+                f"{points.iloc[0]!r} in {name!r} may be a thousand or a decimal number, because "
+                f"{decimals[0]!r} has decimal commas. Write thousands without a point, and the "
+                "same decimal sign everywhere."
             )
 
 
 def is_integer(text):
-    """Whether a text is what an integer prints as: 8, not 08."""
+    """Return whether a text is an integer as Python prints it: 8, not 08."""
     return _INTEGER.fullmatch(text) is not None
 
 
 def _is_text(column):
-    """Whether all cells are text, as they stand in the file."""
+    """Return whether all cells are text."""
     known = isinstance(column.dtype, pd.StringDtype) or column.isna().all()
     return known or pd.api.types.infer_dtype(column, skipna=True) == "string"
 
 
 def without_categories(table):
-    """The table with names in place of categories, which are for quick checks."""
+    """Return the table with its categories replaced by plain labels."""
     names = {}
     for name, column in table.select_dtypes("category").items():
         labels = column.cat.categories.array.take(column.array.codes, allow_fill=True)
@@ -374,5 +377,5 @@ def without_categories(table):
 
 
 def plain(rows):
-    """`ItemRows` with names in place of categories."""
+    """Return `ItemRows` with categories replaced by plain labels."""
     return rows.changed(without_categories)

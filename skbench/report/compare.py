@@ -77,7 +77,7 @@ def _next(a):
 
 def _read(file, a, b, by, roles, missing):
     """Rows, columns, and the two models, of one file or one of each of two files."""
-    from skbench.items.rows import one_below_the_other
+    from skbench.items.rows import concatenated
 
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
@@ -100,7 +100,7 @@ def _read(file, a, b, by, roles, missing):
     sides = list(map(reading.with_models, (first, second), names))
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     frames = [*(rows.items for rows in sides), *blanks]
-    rows, n = one_below_the_other(frames, [*first.key, "cluster"]), sum(map(len, frames[:2]))
+    rows, n = concatenated(frames, [*first.key, "cluster"]), sum(map(len, frames[:2]))
     blank = rows[n:].drop(columns="score") if blanks else None
     both = first._replace(items=rows[:n].copy(), blank=blank)
     return reading.with_missing(both, missing), columns, *names

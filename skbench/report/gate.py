@@ -121,7 +121,7 @@ def _document(result):
 def _decided(old, new, margin, options):
     """Return the result, and the `ItemRows` of the candidate."""
     from skbench import gate as decide
-    from skbench.items.rows import one_below_the_other
+    from skbench.items.rows import concatenated
 
     names = [options.pop("baseline"), options.pop("candidate")]
     settings = {name: options.pop(name) for name in ("relative", "fail", "missing", "worst")}
@@ -138,7 +138,7 @@ def _decided(old, new, margin, options):
         baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
     columns = _columns((old, new), (rows_old, rows_new), by)
     both = rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)
-    items = one_below_the_other(both, [*rows_new.key, "cluster"])
+    items = concatenated(both, [*rows_new.key, "cluster"])
     both = rows_new._replace(items=items)
     settings["bounds"] = known_range = reading.score_range(both, bounds)
     if not settings["relative"]:

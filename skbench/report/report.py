@@ -111,12 +111,12 @@ def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **opt
 
 def _read(paths, by, roles, missing, cost, features):
     """Item rows and the columns that make up the topic."""
-    from skbench.readers.group_results import unfolded
+    from skbench.readers.group_results import expanded
 
     reading.check_topics(by, roles["model"])
     file = paths[0] if len(paths) == 1 else list(paths)
     rows = reading.read_rows(file, by, roles, missing, cost=cost, features=features)
-    rows = unfolded(rows)
+    rows = expanded(rows)
     items = rows.items
     if cost is not None:
         _check_one_model_a_row(rows.columns["score"])

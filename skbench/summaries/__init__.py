@@ -1,7 +1,4 @@
-"""From item rows to one summary per group.
-
-Names load when first used, as those of the package do.
-"""
+"""Summarize item rows by group. Names are imported on first use."""
 
 from skbench._lazy import attach
 

@@ -1,4 +1,4 @@
-"""Direct estimates of bounded scores with intervals that hold at every group size."""
+"""Direct estimates of bounded scores with intervals that cover at every group size."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from skbench.items.rows import (
     collected,
     group_labels,
     opened,
-    warn_of_chances,
+    warn_of_unequal_probabilities,
     with_item_key,
 )
 from skbench.stats.intervals import means
 from skbench.summaries._sharing import check_single_answers
 
-_TOO_FEW_TO_BET = 5  # below, one score after the other rejects almost no mean
+_TOO_FEW_TO_BET = 5  # with fewer scores, betting rejects almost no mean
 
 
 @checked
@@ -36,7 +36,7 @@ def betting_estimate(
     confidence_level: Level = 0.95,
     random_state: RandomState = None,
 ) -> Estimate:
-    """Group means of bounded scores, with intervals that keep their level.
+    """Estimate group means of bounded scores, with intervals that keep their coverage.
 
     Parameters
     ----------
@@ -45,40 +45,39 @@ def betting_estimate(
     by : str or list of str
         Columns that define the groups.
     score : str, default="score"
-        Column of scores.
+        The score column.
     model, item : str, default="model", "item"
-        Columns that name the model and the item, where they are: no item may count
-        twice in a group.
+        The model and item columns. If they exist, repeated items in a group raise an error.
     topic : str or list of str or None, default="topic"
-        Columns of topics, which may be absent, where item ids start again in each.
+        Topic columns, needed if item ids start again in every topic. "topic" may be absent.
     bounds : tuple of two floats, default=(0, 1)
-        Range in which every score lies by its definition.
+        Lowest and highest score by the definition of the metric.
     confidence_level : float, default=0.95
-        Coverage in each group, at least.
+        Minimum coverage in each group.
     random_state : int, RandomState, Generator or None, default=None
-        Order in which the scores of a group are bet on. The interval depends on
-        it a little, so an int makes it reproducible.
+        Seed of the order in which the scores of a group are used. The interval depends slightly
+        on it.
 
     Returns
     -------
     Estimate
-        With guarantee "each group".
+        Estimates with the guarantee "each group".
 
     Raises
     ------
     ValueError
-        As `summarize_items`, or for scores outside `bounds`.
+        As in `summarize_items`, or if a score is outside `bounds`.
 
     Notes
     -----
-    The hedged betting interval of Waudby-Smith and Ramdas, see
-    `skbench.stats.means.betting_interval`; groups of fewer than 5 items get
-    `skbench.stats.means.bounded_interval`, which is shorter there. Unlike t
-    intervals, both hold their level for scores that pile up at one end. Without
-    the items, use ``DirectEstimator(interval="bounded")`` on the summaries.
+    The interval is the hedged betting interval of Waudby-Smith and Ramdas
+    (`skbench.stats.means.betting_interval`). Groups of fewer than 5 items have
+    `skbench.stats.means.bounded_interval`, which is shorter there. Unlike t intervals, both keep
+    their coverage if scores pile up at one end. If only summaries are available, use
+    ``DirectEstimator(interval="bounded")``.
 
-    When not to use it: for binary scores (Wilson is shorter), dependent items, or
-    scores whose bounds were read off the data.
+    When not to use it: for binary scores (Wilson intervals are shorter), for dependent items, or
+    if the bounds were taken from the data.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def betting_estimate(
     names = frame.collect_schema().names()
     require_columns(names, [*by, score])
     frame = checked_scores(frame, by, score)
-    warn_of_chances(frame, by)
+    warn_of_unequal_probabilities(frame, by)
     if item in names and item not in by:
         check_single_answers(frame, by, score, model if model in names else None, key)
     rows = collected(frame.select([*by, SCORE]), [*by, SCORE])

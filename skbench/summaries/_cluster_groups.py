@@ -1,4 +1,4 @@
-"""`cluster_items`: topics for items that come without any."""
+"""`cluster_items`: topics for items without topics."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from skbench.items.rows import refuse_missing
 from skbench.summaries._embeddings import item_columns, item_embedding
 
 _NUMBERS = (5, 10, 15, 20, 30, 40, 60)
-_SILHOUETTE_ITEMS = 5000  # whose distances to all others are taken
+_SILHOUETTE_ITEMS = 5000  # sample for the silhouette, whose cost is quadratic
 _STARTS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemClusters(Printed):
-    """Topics that k-means found, and how the number of them was chosen.
+    """Topics found by k-means, and the criterion for their number.
 
     Parameters
     ----------
     labels : ndarray of str of shape (n_rows,)
-        Topic of each row of the items: "cluster-00", "cluster-01" and so on, from
-        the largest to the smallest.
+        Topic of each row: "cluster-00", "cluster-01" and so on, from the largest to the
+        smallest.
     sizes : Series
         Number of different items in each topic.
     silhouette : Series
-        Mean silhouette by number of clusters, before small ones were merged.
+        Mean silhouette by number of clusters, before small clusters were merged.
 
     Examples
     --------
@@ -68,47 +68,45 @@ def cluster_items(
     n_components: Count = 16,
     random_state: RandomState = None,
 ) -> ItemClusters:
-    """Group items into topics by k-means on the embeddings of their texts.
+    """Group items into topics by k-means on embeddings of their texts.
 
     Parameters
     ----------
     items : dataframe
-        One row per (model, item), in any dataframe that narwhals reads.
+        One row per model and item, in any dataframe that narwhals reads.
     text : str or list of str, default="text"
-        Column of texts; or numeric columns that embed the items already.
+        The text column, or a list of numeric columns that are the embedding.
     n_clusters : int or sequence of int, default=(5, 10, 15, 20, 30, 40, 60)
-        Number of clusters, or numbers among which the silhouette chooses.
+        Number of clusters, or candidates from which the silhouette chooses.
     min_items : int, default=20
-        Smaller clusters join the one whose center is nearest.
+        Clusters with fewer items are merged into the cluster with the nearest center.
     transformer : transformer, default=None
-        What embeds the texts, as in `embed_groups`.
+        Transformer that embeds the texts, as in `embed_groups`.
     n_components : int, default=16
         Dimensions of the default embedding.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of k-means, of the silhouette's sample and of the default embedding.
+        Seed of k-means, of the sample for the silhouette and of the default embedding.
 
     Returns
     -------
     ItemClusters
-        Its `labels` are a column for the items:
-        ``items.assign(topic=cluster_items(items).labels)``.
+        Use its `labels` as a column: ``items.assign(topic=cluster_items(items).labels)``.
 
     Raises
     ------
     ValueError
-        If a column is missing or has no value in some row, or no number of
-        clusters is at least 2 and below the number of different items.
+        If a column or a value is missing, or if no number of clusters is at least 2 and below the
+        number of different items.
 
     Notes
     -----
-    What [1]_ do for benchmarks without topics. Each different text, or row of
-    numbers, is clustered once, so that an item has the same topic for all models.
-    The silhouette is that of at most 5,000 of them. Merging starts with the
-    smallest cluster; centers are weighted by size.
+    The method is that of [1]_ for benchmarks without topics. Each different text, or row of
+    numbers, is clustered once, so an item has the same topic for all models. The silhouette uses
+    at most 5,000 items. Merging starts with the smallest cluster, and centers are weighted by
+    size. The clusters do not depend on the scores, so estimates for them are valid.
 
-    When not to use it: where the benchmark has topics of its own. Clusters are chosen
-    without a look at the scores, so estimates of them are honest, but what they mean
-    has to be read off their texts.
+    When not to use it: if the benchmark has topics. Clusters have no names, so their meaning must
+    be inferred from their texts.
 
     References
     ----------
@@ -149,7 +147,7 @@ def cluster_items(
 
 
 def _different(rows):
-    """Code of the different items, row by row, and the first row of each."""
+    """Return the code of each row's item, and the first row of each item."""
     codes = rows.groupby(list(rows.columns)).ngroup().to_numpy()
     return codes, np.unique(codes, return_index=True)[1]
 
@@ -159,8 +157,8 @@ def _usable(n_clusters, n_items):
     usable = [int(number) for number in numbers if 2 <= number < n_items]
     if not usable:
         raise ValueError(
-            f"n_clusters must hold a number of at least 2 and below the number of different items, "
-            f"{n_items}, got {n_clusters!r}."
+            f"n_clusters must be at least 2 and below the number of different items, {n_items}, "
+            f"got {n_clusters!r}."
         )
     return usable
 
@@ -175,17 +173,17 @@ def _silhouette(embedding, labels, seed):
 
 
 def _merged(embedding, labels, min_items):
-    """Labels after the smallest cluster has joined the nearest, until none is too small."""
+    """Merge the smallest cluster into the nearest until none is too small."""
     labels = labels.copy()
     sizes = np.bincount(labels).astype(float)
     sums = np.zeros((len(sizes), embedding.shape[1]))
     np.add.at(sums, labels, embedding)
     while True:
-        there = np.flatnonzero(sizes)
-        small = there[np.argmin(sizes[there])]
-        if sizes[small] >= min_items or len(there) == 1:
+        left = np.flatnonzero(sizes)
+        small = left[np.argmin(sizes[left])]
+        if sizes[small] >= min_items or len(left) == 1:
             return labels
-        others = there[there != small]
+        others = left[left != small]
         centers = sums[others] / sizes[others, None]
         distances = np.sum((centers - sums[small] / sizes[small]) ** 2, axis=1)
         nearest = others[np.argmin(distances)]
@@ -196,7 +194,7 @@ def _merged(embedding, labels, min_items):
 
 
 def _named(labels):
-    """Names in the order of size, then of their first item, and the sizes."""
+    """Return names in order of size, then of the first item, and the sizes."""
     found, first, counts = np.unique(labels, return_index=True, return_counts=True)
     order = np.lexsort([first, -counts])
     width = max(2, len(str(len(found) - 1)))

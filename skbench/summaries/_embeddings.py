@@ -1,4 +1,4 @@
-"""`embed_groups`: features of groups from the texts of their items."""
+"""`embed_groups`: features of groups from their items' texts."""
 
 from __future__ import annotations
 
@@ -21,54 +21,49 @@ def embed_groups(
     n_components: Count = 16,
     random_state: RandomState = 0,
 ) -> pd.DataFrame:
-    """Mean embedding of the items of each group, as a table of features.
+    """Compute the mean embedding of the items of each group, as a table of features.
 
     Parameters
     ----------
     items : dataframe
-        One row per (model, item), in any dataframe that narwhals reads.
+        One row per model and item, in any dataframe that narwhals reads.
     by : str or list of str
-        Columns that define the groups of the table; some of those given to
-        `summarize_items` will do. Where models share items that is the topic: the
-        texts are the same for all models.
+        Columns that define the groups of the table. They may be some of the `by` columns of
+        `summarize_items`. If models share items, the topic is enough.
     text : str or list of str, default="text"
-        Column of texts; or numeric columns, whose means are taken as they are.
+        The text column, or a list of numeric columns whose means are computed without embedding.
     transformer : transformer, default=None
-        Anything with ``fit_transform`` from a list of texts to a matrix, sparse or
-        dense; it is cloned. None is a TF-IDF vectorizer and a truncated singular
-        value decomposition.
+        An object whose ``fit_transform`` turns a list of texts into a sparse or dense matrix. It
+        is cloned. The default is a TF-IDF vectorizer and a truncated singular value
+        decomposition.
     n_components : int, default=16
-        Dimensions of the default embedding; fewer where there are fewer words or
-        texts.
+        Dimensions of the default embedding. There are fewer if there are fewer words or texts.
     random_state : int, default=0
         Seed of the default embedding.
 
     Returns
     -------
     DataFrame of shape (n_groups, n_dimensions)
-        Indexed by `by`, columns ``embedding_00``, ... (or the numeric columns given
-        as `text`): ready for ``summarize_items(features=...)``.
+        A table for ``summarize_items(features=...)``. The index is `by`. The columns are
+        ``embedding_00`` and so on, or the numeric columns in `text`.
 
     Raises
     ------
     ValueError
-        If a column is missing, has no value in some row, or is not of its kind; if the
-        transformer returns no matrix of finite numbers with one row per text.
+        If a column or a value is missing or has the wrong type, or if the transformer does not
+        return a matrix of finite numbers with one row per text.
 
     Notes
     -----
-    Each different text is embedded once, in alphabetical order, and counts in its group
-    as often as it occurs. With model and topic among the `by` columns of `summarize_items`, which
-    become one intercept per level, these are the features of [1]_, A.1 (there with
-    BERT embeddings).
+    Each different text is embedded once, in alphabetical order, and counts in its group as often
+    as it occurs. If model and topic are `by` columns of `summarize_items`, each level has an
+    intercept. Then these are the features of [1]_, A.1, which uses BERT embeddings.
 
-    The embedding is fitted on all texts and never sees a score. Means of columns that
-    come with the answers, such as confidence, do depend on which items were drawn; in
-    a table they are taken as known, while ``summarize_items(features=[...])`` lets
-    `estimated_risk` make them anew.
+    The embedding is fitted on all texts and does not use scores. Columns that come with the
+    answers, such as confidence, have means that depend on the sampled items. A table treats these
+    means as known, but ``summarize_items(features=[...])`` lets `estimated_risk` recompute them.
 
-    When not to use it: with a handful of topics, which have nothing to be
-    interpolated between.
+    When not to use it: with only a few topics, because the embeddings cannot be interpolated.
 
     References
     ----------
@@ -98,14 +93,14 @@ def embed_groups(
 
 
 def item_embedding(rows, text, transformer, n_components, random_state):
-    """Embedding of every row, a DataFrame; rows with the same text have the same."""
+    """Return the embedding of each row as a DataFrame."""
     if not isinstance(text, str):
         return pd.DataFrame({name: _numbers(rows, name) for name in text})
     wrong = next((words for words in rows[text] if not isinstance(words, str)), None)
     if wrong is not None:
         raise ValueError(
-            f"{text!r} must hold texts, but has {wrong!r}. Numeric columns that embed the items "
-            f"already are given as a list: text=[...]."
+            f"{text!r} must contain texts, but has {wrong!r}. Pass numeric columns as a list: "
+            f"text=[...]."
         )
     texts = sorted(rows[text].unique())
     matrix = _embedded(texts, transformer, n_components, random_state)
@@ -115,14 +110,14 @@ def item_embedding(rows, text, transformer, n_components, random_state):
 
 
 def item_columns(items, columns):
-    """The named columns of any dataframe as a pandas frame."""
+    """Return columns of any dataframe as a pandas frame."""
     frame = opened(items)
     require_columns(frame.collect_schema().names(), columns)
     return collected(frame.select(list(dict.fromkeys(columns))))
 
 
 def _embedded(texts, transformer, n_components, random_state):
-    """Matrix with one row per text."""
+    """Return a matrix with one row per text."""
     if transformer is None:
         matrix = _singular_vectors(texts, n_components, random_state)
     else:
@@ -130,8 +125,8 @@ def _embedded(texts, transformer, n_components, random_state):
     matrix = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
     if matrix.ndim != 2 or len(matrix) != len(texts) or matrix.shape[1] == 0:
         raise ValueError(
-            f"The transformer made an array of shape {matrix.shape} of {len(texts)} different "
-            "texts. It must return one row per text, with the same number of columns for each."
+            f"The transformer returned an array of shape {matrix.shape} for {len(texts)} different "
+            "texts. It must return a matrix with one row per text."
         )
     matrix = matrix.astype(float)
     unknown = ~np.isfinite(matrix).all(axis=1)
@@ -152,10 +147,10 @@ def _singular_vectors(texts, n_components, random_state):
     if most < 1:
         return words
     svd = TruncatedSVD(min(n_components, most), random_state=random_state)
-    # A frame, if scikit-learn is set to return frames.
+    # scikit-learn may be configured to return frames.
     vectors = np.asarray(svd.fit_transform(words))
-    # The signs of singular vectors are arbitrary and differ between versions of the solver: the
-    # first of the largest loadings is positive, where equal ones differ by their rounding only.
+    # The signs of singular vectors are arbitrary and differ between versions of the solver, so
+    # make the first of the largest loadings positive. Loadings within rounding count as equal.
     size = abs(svd.components_)
     first = (size > (1 - 1e-6) * size.max(axis=1, keepdims=True)).argmax(axis=1)
     return vectors * np.sign(svd.components_[np.arange(len(first)), first])
@@ -168,7 +163,7 @@ def _numbers(rows, name):
     infinite = int(np.isinf(numbers).sum())
     if infinite:
         raise ValueError(
-            f"{infinite} of {len(rows)} rows have an infinite {name!r}. Fill them in, or leave the "
-            "rows out."
+            f"{infinite} of {len(rows)} rows have an infinite {name!r}. Replace the values, or "
+            "remove the rows."
         )
     return numbers

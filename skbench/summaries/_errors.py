@@ -1,4 +1,4 @@
-"""How the scores of item rows err: spread, range, and what models on shared items have alike."""
+"""Properties of scores for `Sampling`: variances, range, correlation of models on shared items."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from skbench.summaries._variance_noise import noise_of_variances, powers_of_dist
 
 
 class ErrorSums:
-    """Sums over rows that come slice by slice, whole topics in each."""
+    """Sums over slices of rows. Each slice has whole topics."""
 
     def __init__(self, roles, labels, noisy, cluster_weight, bounds):
         self.by, self.score, self.model, self.key, self.units = roles

@@ -1,4 +1,4 @@
-"""How the errors of models on shared items hang together."""
+"""Correlation of the errors of models on shared items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skbench.items.rows import as_frame, refuse_lists, with_item_key
 from skbench.stats.clusters import item_correlation as correlations
 
 _BYTES_OF_A_CELL = 50
-_OWN_ITEMS = "Pass item=None to summarize_items where models have hardly an item in common."
+_OWN_ITEMS = "Pass item=None to summarize_items if models share hardly any items."
 
 
 @checked
@@ -26,46 +26,46 @@ def item_correlation(
     score: str = "score",
     cluster: str | None = None,
 ) -> pd.DataFrame:
-    """Correlation across models of the errors that shared items cause.
+    """Estimate the correlation between models of the errors caused by shared items.
 
     Parameters
     ----------
     items : dataframe
-        One row per (model, item), in any eager dataframe that narwhals reads. Not
-        changed. Several rows of a model on one item are averaged.
+        One row per model and item, in any eager dataframe that narwhals reads. Several rows of a
+        model and item are averaged.
     model : str, default="model"
-        Column that names the model.
+        The model column.
     topic : str or list of str or None, default="topic"
-        Column or columns of the topic; "topic" may be absent.
+        The topic columns. "topic" may be absent.
     item : str, default="item"
-        Column of item ids, unique within a topic.
+        The column of item ids, unique within a topic.
     score : str, default="score"
-        Column of scores.
+        The score column.
     cluster : str, default=None
-        Column of clusters of dependent items. The errors of models then correlate through the
-        clusters, far more than item by item.
+        The column of clusters of dependent items. Sums over clusters are then correlated, which
+        gives much larger correlations than single items.
 
     Returns
     -------
     DataFrame of shape (n_models, n_models)
-        Correlation matrix, models in sorted order.
+        Correlation matrix, with the models in sorted order.
 
     Raises
     ------
     ValueError
-        If a column is missing, a score is missing, infinite or not numeric, or a model,
-        topic or item has no name.
+        If a column is missing, if a score is missing, infinite or not numeric, or if a label is
+        missing.
 
     Notes
     -----
-    The correlation of scores less their model's mean in the topic, pooled over
-    topics and shrunk toward one common value; with clusters, of its sums over each cluster. See
-    `skbench.stats.item_correlation.item_correlation`. Where models are asked the same items,
-    their direct estimates err together: an unlucky draw of hard items lowers all.
-    `MixedModel` takes the matrix from `Sampling`; `summarize_items` puts it there.
+    Each score is centered by the model's mean in the topic. The correlation is pooled over topics
+    and shrunk toward a common value (`skbench.stats.item_correlation.item_correlation`). If models
+    answer the same items, their direct estimates have correlated errors, because a sample of hard
+    items lowers all of them. `summarize_items` puts the matrix into `Sampling`, where `MixedModel`
+    uses it.
 
-    When not to use it: where every model has items of its own. It is 0 then, and
-    the estimate is noise.
+    When not to use it: if every model has different items. The correlation is then 0, and the
+    estimate is only noise.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def item_correlation(
 
 
 def products_of(rows, scores, model, topic, key, units):
-    """`error_products` of items with this key, or of units, clusters of them or the items."""
+    """Return `error_products` of items with this key, or of clusters in the columns `units`."""
     column, models = rows.codes(model), rows.values(model)
     row = rows.together([*topic, *key])
     shape = row.max() + 1, len(models)
     warn_of_memory(_BYTES_OF_A_CELL * np.prod(shape), _OWN_ITEMS)
     cell = row * len(models) + column
-    scores = scores - scores.min(initial=np.inf)  # differences of large scores are kept
+    scores = scores - scores.min(initial=np.inf)  # keeps the precision of large scores
     answers = np.bincount(cell, minlength=np.prod(shape))
     sums = np.bincount(cell, scores, minlength=np.prod(shape))
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
@@ -117,7 +117,7 @@ def _in_memory(items):
     frame = as_frame(items)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(
-            f"item_correlation needs rows in memory, but {type(items).__name__} is lazy. Select "
-            "the columns, and collect them into a dataframe first."
+            f"item_correlation needs rows in memory, but {type(items).__name__} is lazy. Collect "
+            "the columns into a dataframe first."
         )
     return frame

@@ -1,4 +1,4 @@
-"""`summarize_items`: item rows, in any dataframe, to a `GroupSummary`."""
+"""`summarize_items`: turn item rows of any dataframe into a `GroupSummary`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skbench.items.rows import (
     kinds_of_features,
     opened,
     refuse_lists,
-    warn_of_chances,
+    warn_of_unequal_probabilities,
     with_item_key,
 )
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
@@ -27,7 +27,7 @@ from skbench.summaries._sums import group_sums
 from skbench.summaries.direct_estimates import estimates_from_sums
 from skbench.summaries.features import item_texts, joined_features
 
-_DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
+_DF_SLACK = 1e-9  # degrees of freedom of equal clusters are integers up to rounding
 
 
 @checked
@@ -45,95 +45,91 @@ def summarize_items(
     features: Rows | Names | None = None,
     bounds: OpenBounds | None = None,
 ) -> GroupSummary:
-    """Summarize item scores into one direct estimate per group.
+    """Summarize item scores into one direct estimate and sampling variance per group.
 
     Parameters
     ----------
     items : dataframe, str or path-like
-        One row per (model, item), in any dataframe that narwhals reads: pandas,
-        polars (eager or lazy), pyarrow, DuckDB, Dask, PySpark. Or the path of a
-        Parquet file, of a folder of them, or a pattern with ``*``; these are
-        scanned by DuckDB or polars, never held in memory. Not changed.
+        One row per model and item, in any dataframe that narwhals reads: pandas, polars (eager
+        or lazy), pyarrow, DuckDB, Dask, PySpark. It may also be the path of a Parquet file, of a
+        folder of them, or a pattern with ``*``. DuckDB or polars scans such files without loading
+        them into memory.
     by : str or list of str
         Columns that define the groups, such as ``["model", "topic"]``.
     score : str, default="score"
-        Column of scores, numeric or boolean. Only 0 and 1 makes them binary.
+        The score column, numeric or Boolean. If all scores are 0 or 1, they are binary.
     model : str, default="model"
-        Column that names the model. Where it is one of `by`, the other columns of
-        `by` are the topic.
+        The model column. If it is one of `by`, the other columns of `by` are the topic.
     item : str or None, default="item"
-        Column of item ids, unique within a topic. It shows whether
-        models answered the same items. May be absent, or one of `by`. None: ids are
-        not looked at, and models are taken to share the items of a topic; that saves the one
-        step whose cost grows with the number of items rather than of groups.
+        The column of item ids, unique within a topic. The ids show whether models answered the
+        same items. The column may be absent, or one of `by`. If None, ids are ignored, and models
+        are assumed to share the items of a topic. This saves the only step whose cost grows with
+        the number of items.
     topic : str or list of str or None, default="topic"
-        Columns of topics, which may be absent, where item ids start again in each and `by` does not
-        name them. None: ids are unique within `by`.
+        Topic columns, needed if item ids start again in every topic and `by` does not contain the
+        topic. "topic" may be absent. If None, ids are unique within `by`.
     cluster : str, default=None
-        Column of clusters of dependent items: a passage with several questions,
-        or the question itself where it was answered several times. Where no cluster has two
-        items of a group, the summary is that without clusters.
+        The column of clusters of dependent items. A cluster may be a passage with several
+        questions, or a question with several answers. If no cluster has two items of a group,
+        the summary is the same as without clusters.
     cluster_weight : {"item", "cluster"}, default="item"
-        Whether a direct estimate is the mean over items, or the mean of the means of
-        clusters, in which each counts the same: two different questions
-        (`skbench.stats.clustered.mean_of_cluster_means`).
+        Whether a direct estimate is the mean over items or the unweighted mean of cluster means.
+        These are different quantities (`skbench.stats.clustered.mean_of_cluster_means`).
     variance : {"smoothed", "plug-in", "pooled", "agresti", "model"}, default="smoothed"
-        Sampling variance of binary scores, see
-        `skbench.stats.binomial.sampling_variance`. "plug-in" is 0 where all
-        answers are right or wrong and is there to reproduce papers. "model" takes
-        the mean that model and topic together predict. For other scores `sigma2` is always
-        the sample variance over n; the option decides how estimators that shrink use it:
-        "plug-in" takes each as it is, "pooled" takes the pooled variance, all others lie
-        between, depending on how far groups differ (`skbench.stats.moderated`).
+        Sampling variance of binary scores (`skbench.stats.binomial.sampling_variance`).
+        "plug-in" is 0 if all answers are correct or all are incorrect, and is meant to reproduce
+        papers. "model" uses the accuracy predicted by model and topic. For other scores, `sigma2`
+        is always the sample variance over n, and the option decides how estimators that shrink
+        use it. They use "plug-in" variances unchanged, replace them by the pooled variance for
+        "pooled", and otherwise moderate them (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
-        A table of group features with some of the `by` columns as its keys, or item
-        columns: of numbers the group means are the features, of text what it says of the
-        group, the same in all of its rows.
+        A table of group features with some of the `by` columns as keys, or a list of item
+        columns. The features are then the group means of numeric columns, and the text of text
+        columns, which must be constant within a group.
     bounds : tuple of two floats, default=None
-        Least and largest score by their definition, for direct intervals of scores that are not
-        right and wrong answers. None: 0 and 1 if all scores lie there, the scale that whole numbers
-        show (labels from 1 to 5), else unknown, as with infinite ones.
+        Lowest and highest score by the definition of the metric, for direct intervals of scores
+        that are not binary. By default, scores from 0 to 1 have bounds 0 and 1, and whole numbers
+        have those of a rating scale (such as 1 to 5). Otherwise, and for infinite bounds, they
+        are unknown.
 
     Returns
     -------
     GroupSummary
-        Groups in sorted order. `X` holds the `by` columns and the features;
-        `groups` is the topic where models share items, so that folds keep topics
-        together.
+        The groups in sorted order. `X` contains the `by` columns and the features. If models
+        share items, `groups` is the topic, so that cross-fitting keeps topics together.
 
     Raises
     ------
     ValueError
-        For missing columns, an empty table, scores that are missing or not numeric, one
-        cluster in every group, missing labels or ids, duplicated (model, item) rows, groups
-        that the table of features lacks, or a text feature that differs within a group.
+        If a column, score, label or id is missing; if the table is empty; if scores are not
+        numeric; if every group has only one cluster; if a pair of model and item occurs twice;
+        if the table of features lacks a group; or if a text feature varies within a group.
     FileNotFoundError
         If there is no Parquet file at the path.
 
     Warns
     -----
     UserWarning
-        If a model has no items in a topic, item ids do not settle whether items are
-        shared, several models answered the items of a group without `cluster`, or no
-        group has two different scores.
+        If a model has no items in a topic, if item ids do not show whether items are shared, if
+        several models answered the items of a group without `cluster`, or if no group has two
+        different scores.
 
     Notes
     -----
-    Binary: `z = k / n`. Other scores: the mean, with the variance of the items
-    over n (ddof 1); a group with one item, or without spread, borrows the
-    within-group variance pooled over all groups, nan if none has any. Variances of few
-    scores are noisy, so `sampling` tells estimators that shrink how much of the pooled
-    variance to mix in (`skbench.stats.moderated`). Clusters: the
-    item-weighted mean with the CR2 variance, and ``floor(df) + 1`` independent observations,
-    df of Bell and McCaffrey; a group with one cluster, or without spread between
-    clusters, borrows the design effect of the other groups.
+    For binary scores, `z = k / n`. For other scores, `z` is the mean, and `sigma2` is the sample
+    variance (ddof 1) over n. If a group has one item or equal scores, it borrows the within-group
+    variance pooled over all groups. If no group has different scores, `sigma2` is nan. Variances
+    of few scores are noisy, so estimators that shrink mix in the pooled variance, by a share in
+    `sampling` (`skbench.stats.moderated`). With clusters, `z` is the item-weighted mean, with the
+    CR2 variance and ``floor(df) + 1`` independent observations, where df is that of Bell and
+    McCaffrey. A group with one cluster, or with equal clusters, borrows the design effect of the
+    other groups.
 
-    The engine that has the rows sums them; all engines give the same numbers but for rounding. For
-    item ids, the correlation of models on shared items, and how far groups differ in spread, rows
-    of lazy frames and paths are fetched once more: topic after topic, some 2 million at a time.
+    The dataframe's engine computes the sums, and all engines agree up to rounding. Item ids, the
+    correlation of models, and the moderation of variances need the rows themselves. Rows of lazy
+    frames and files are therefore fetched a second time, by topic, about 2 million at a time.
 
-    When not to use it: when the summaries exist already. Estimators take plain
-    arrays.
+    When not to use it: if the summaries already exist. Estimators accept plain arrays.
 
     Examples
     --------
@@ -152,7 +148,7 @@ def summarize_items(
     names = frame.collect_schema().names()
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
     refuse_lists(frame, [name for name in (*by, *key, cluster) if name in names])
-    warn_of_chances(frame, by)
+    warn_of_unequal_probabilities(frame, by)
     numbers, texts = _numbers_and_texts(frame, columns, by)
 
     units = cluster and (key if cluster == item else [cluster])
@@ -170,7 +166,8 @@ def summarize_items(
         roles = by, score, model, key, cluster
         topics = shared_topics(frame, slices, sums.labels, *roles, errors)
     else:
-        topics = assumed_topics(sums.labels, by, model, told=item is not None and item not in by)
+        warns = item is not None and item not in by
+        topics = assumed_topics(sums.labels, by, model, warns=warns)
         for rows in slices.by(by) if noisy else ():
             errors.add(rows, shared=False)
     _warn_of_missing_groups(sums.labels)
@@ -195,32 +192,32 @@ def summarize_items(
 
 
 def _numbers_and_texts(frame, columns, by):
-    """Which item columns have means, and which are text."""
+    """Return the numeric and the text columns among the features."""
     schema = frame.collect_schema()
     numbers = [name for name in columns if schema[name].is_numeric() or schema[name] == nw.Boolean]
     texts = [name for name in columns if schema[name] in (nw.String, nw.Categorical, nw.Enum)]
     for name in columns:
         if name not in numbers and name not in texts:
             raise ValueError(
-                f"features names column {name!r}, which holds neither numbers nor text but "
-                f"{schema[name]}. Turn it into one of them, or leave it out."
+                f"features names column {name!r}, which has type {schema[name]}. Convert it to "
+                "numbers or text, or omit it."
             )
     return numbers, [name for name in texts if name not in by]
 
 
 def _estimates(sums, cluster, weight, variance):
-    """Estimates, sampling variances, numbers of independent observations, and the outcome."""
+    """Return estimates, sampling variances, numbers of independent observations, and outcome."""
     z, sigma2, outcome = estimates_from_sums(
         sums.n, sums.total, sums.centered, sums.squared, sums.binary, sums.labels, variance
     )
-    # Clusters of one item each say nothing: the same numbers as without them.
+    # With one item per cluster, the result is the same as without clusters.
     if cluster is None or not (sums.clusters["size"] > 1).any():
         return z, sigma2, sums.n, outcome
     return *_clustered(sums, z, sigma2, weight), "clustered"
 
 
 def _clustered(sums, z, item_sigma2, weight):
-    """Estimates, their cluster-robust variances, numbers of independent observations."""
+    """Return estimates, cluster-robust variances and numbers of independent observations."""
     clusters = sums.clusters
     robust = cluster_robust_by_size if weight == "item" else mean_of_cluster_means
     fit = robust(
@@ -234,18 +231,17 @@ def _clustered(sums, z, item_sigma2, weight):
     single = np.isnan(fit.df)
     if single.all():
         raise ValueError(
-            "All items of every group are in one cluster, such as those of "
-            f"{plain(sums.labels[0])!r}: nothing tells how far clusters differ, so no sampling "
-            "variance is known. Name smaller clusters with cluster=, or the items themselves "
-            "if they may count as independent."
+            f"Every group, such as {plain(sums.labels[0])!r}, has only one cluster, so the "
+            "variance between clusters is unknown. Pass cluster= with smaller clusters, or with "
+            "the item column if items are independent."
         )
     if single.any():
         warn(
-            f"{int(single.sum())} of {len(single)} groups have one cluster, the first is "
-            f"{sums.labels[int(np.argmax(single))]!r}: their sampling variance borrows the design "
-            "effect of the other groups, and they get no t interval."
+            f"{int(single.sum())} of {len(single)} groups (first "
+            f"{sums.labels[int(np.argmax(single))]!r}) have only one cluster. Their sampling "
+            "variances use the design effect of the other groups. They have no t interval."
         )
-    # No spread between clusters is no proof of no noise: borrow the design effect.
+    # Equal cluster sums do not mean a variance of 0, so borrow the design effect.
     known = fit.variance > 0
     design_effect = 1.0
     if known.any():
@@ -259,9 +255,9 @@ def _clustered(sums, z, item_sigma2, weight):
 def _warn_of_unknown_variances(sigma2, score):
     if np.isnan(sigma2).all():
         warn(
-            f"No group has two different values of {score!r}, so nothing tells how noisy their "
-            "means are: the sampling variances are unknown (nan), and estimators refuse them. "
-            "Give the scores of single items, or a sigma2 of your own."
+            f"No group has two different values of {score!r}, so the sampling variances are "
+            "unknown (nan). Estimators do not accept them. Pass scores per item, or your own "
+            "sigma2."
         )
 
 
@@ -270,10 +266,10 @@ def _warn_of_missing_groups(labels):
         return
     full = pd.MultiIndex.from_product([labels.unique(name) for name in labels.names])
     missing = full.difference(labels)
-    # Nested columns (a category and its subjects) are not meant to be crossed.
+    # Nested columns, such as category and subject, are not crossed.
     if 0 < len(missing) <= len(labels):
         shown = ", ".join(map(str, missing[:3])) + (", ..." if len(missing) > 3 else "")
         warn(
             f"{len(missing)} of {len(full)} combinations of {', '.join(map(repr, labels.names))} "
-            f"have no items and get no estimate: {shown}"
+            f"have no items, so they have no estimate: {shown}"
         )

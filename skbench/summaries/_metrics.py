@@ -1,4 +1,4 @@
-"""`group_metrics`: labels and predictions, row by row, to a `GroupSummary` of a metric."""
+"""`group_metrics`: turn labels and predictions into a `GroupSummary` of a metric."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
 from skbench.stats.intervals.moderated import VarianceNoise
 
-# Rows that count, and which of them are right; from positives in truth and in prediction.
+# (true positive labels, predicted positives) -> (rows that count, rows that count as correct).
 _COUNTED = {
     "tpr": lambda true, predicted: (true, predicted),
     "fpr": lambda true, predicted: (~true, predicted),
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
-# Moderated by 20 degrees of freedom: own variances follow the errors of the estimates.
+# Moderated by 20 degrees of freedom, because errors of variances and estimates are correlated.
 _CONTINUOUS = Sampling("continuous", variance_noise=VarianceNoise(20, 1), bounds=(0, 1))
 
 
@@ -52,54 +52,54 @@ def group_metrics(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        True labels, numbers or words.
+        True labels, as numbers or text.
     y_pred : array-like of shape (n_rows,)
-        Predicted labels. For "auc" scores, such as the predicted probability of `pos_label`.
+        Predicted labels. For "auc", scores such as the predicted probability of `pos_label`.
     by : DataFrame, Series or array-like of shape (n_rows,)
-        Group of each row. The columns of a frame are crossed: sex and age make groups such as
-        women above 45.
+        Group of each row. The columns of a frame are crossed. For example, sex and age define
+        groups such as women above 45.
     metric : {"accuracy", "tpr", "fpr", "precision", "f1", "auc"}, default="accuracy"
-        "tpr" is recall, the share of the positive rows that are predicted positive; "fpr" that of
-        the negative rows; "precision" the share of positive predictions that are right; "auc" the
-        area under the ROC curve.
+        "tpr" is recall, the share of positive rows that are predicted positive. "fpr" is this
+        share of negative rows. "precision" is the share of correct positive predictions. "auc" is
+        the area under the ROC curve.
     pos_label : label, default=1
-        The label that counts as positive; all others are negative. Accuracy does not use it.
+        The positive label. All others are negative. Accuracy does not use it.
 
     Returns
     -------
     GroupSummary
-        Groups in sorted order. `n` is the number of rows that the metric rests on: all rows, the
-        positive ones (tpr), the negative ones (fpr), those predicted positive (precision) or those
-        positive in truth or prediction (f1). Where it is 0, the metric is nan. `X` holds the
-        columns of `by` as names (numbers become categories), so that crossed groups borrow from
-        those they share a column with.
+        The groups in sorted order. `n` is the number of rows that the metric uses: all rows,
+        positive rows (tpr), negative rows (fpr), rows predicted positive (precision), or rows
+        positive in label or prediction (f1). If `n` is 0, the metric is nan. `X` contains the
+        columns of `by` as labels, so that groups borrow strength from groups with the same label.
 
     Raises
     ------
     ValueError
-        If lengths or indexes differ, a label or the name of a group is missing, `pos_label` does
-        not occur, labels are words on one side only or differ from others in case or blanks alone,
-        `y_pred` holds scores where labels are needed, or the metric is undefined in every group.
+        If lengths or indexes differ; if a label or group is missing; if `pos_label` does not
+        occur; if only one of `y_true` and `y_pred` is text; if labels differ only in case or
+        spaces; if `y_pred` has scores but labels are needed; or if the metric is undefined in
+        every group.
 
     Warns
     -----
     UserWarning
-        Names the groups where the metric is 0 / 0. Estimators refuse nan: pass them ``g.dropna()``;
-        ``predict`` gives the prior means of the other groups.
+        If the metric is 0 / 0 in some groups. Estimators do not accept nan, so pass
+        ``g.dropna()``. ``predict`` returns prior means of the other groups.
 
     Notes
     -----
-    Values are those of scikit-learn's functions, group by group. Accuracy, tpr, fpr and precision
-    are shares, with ``outcome="binomial"``: Wilson intervals, and counts for `MixedModel`. F1 and
-    AUC are "continuous" with bounds 0 and 1; their variances (`skbench.stats.classification`) are
-    never 0, however few rows there are. Groups with extreme values have the smallest variances, so
-    estimators that borrow draw these to the pooled variance (test_all_intervals_cover).
-    `n_independent` of "auc" is the degrees of freedom of the variance plus 1. Means of normal
-    models may lie beyond 0 or 1: ``estimate.within(0, 1)``.
+    The values are those of scikit-learn's functions by group. Accuracy, tpr, fpr and precision
+    are shares with ``outcome="binomial"``, so they have Wilson intervals, and `MixedModel` uses
+    their counts. F1 and AUC are "continuous" with bounds 0 and 1. Their variances
+    (`skbench.stats.classification`) are never 0. Extreme values have the smallest variances, so
+    estimators that shrink moderate the variances (test_all_intervals_cover). `n_independent` of
+    "auc" is the degrees of freedom of the variance plus 1. Intervals of normal models may extend
+    beyond 0 or 1; ``estimate.within(0, 1)`` truncates them.
 
-    When not to use it: for rows that depend on each other, such as several of one person
-    (`summarize_items` takes clusters); for many models on the same rows, whose errors are
-    correlated (`compare_models`).
+    When not to use it: for dependent rows, such as several rows per person (`summarize_items`
+    accepts clusters), or for many models on the same rows, because their errors are correlated
+    (`compare_models`).
 
     Examples
     --------
@@ -128,22 +128,22 @@ def group_metrics(
     unknown = numbers["z"].isna()
     text = f"{metric} is 0 / 0 in {unknown.sum()} of {len(labels)} groups"
     if unknown.all():
-        raise ValueError(f"{text}: there is nothing to estimate.")
+        raise ValueError(f"{text}, so there is nothing to estimate.")
     if unknown.any():
         named = listed(labels[unknown], most=10)
-        warn(f"{text}, and unknown there: {named}.")
+        warn(f"{text}, so it is unknown in {named}.")
         numbers["sigma2"] = numbers["sigma2"].mask(unknown)
         numbers["n"] *= ~unknown
     sampling = _CONTINUOUS if metric in ("f1", "auc") else Sampling()
     X = labels.to_frame()
-    # Codes of groups are names: a number says nothing of how much of a thing there is.
+    # Numeric group codes are labels, not quantities.
     codes = [name for name in X if is_numeric_dtype(X[name])]
     X = X.astype(dict.fromkeys(codes, "category"))
     return GroupSummary(labels=labels, X=X, sampling=sampling, **numbers)
 
 
 def _grouped(by):
-    """The groups of the rows, sorted."""
+    """Return the sorted groups of the rows."""
     if not hasattr(type(by), "columns"):
         by = pd.DataFrame({getattr(by, "name", None) or "group": one_column("by", by)})
     frame = as_frame(by, in_memory=True)
@@ -154,13 +154,13 @@ def _grouped(by):
 
 
 def _shares(y_true, y_pred, metric, pos_label, code):
-    """Values, variances and sizes, from which rows count and which of them are right."""
-    _refuse_unlike(y_true, y_pred)
+    """Return values, variances and sizes of shares."""
+    _refuse_incomparable(y_true, y_pred)
     counted, right = np.ones(len(code), dtype=bool), (y_true == y_pred).to_numpy()
     if metric != "accuracy":
         positive = _are_positive(pd.concat([y_true, y_pred]), pos_label)
         counted, right = _COUNTED[metric](*positive.reshape(2, -1))
-    n, k = (np.bincount(code, some).astype(int) for some in (counted, counted & right))
+    n, k = (np.bincount(code, rows).astype(int) for rows in (counted, counted & right))
     with np.errstate(invalid="ignore", divide="ignore"):
         if metric == "f1":
             return {"z": f1_score(k, n), "sigma2": f1_variance(k, n), "n": n}
@@ -168,7 +168,7 @@ def _shares(y_true, y_pred, metric, pos_label, code):
 
 
 def _areas(y_true, y_pred, pos_label, code):
-    """The same of areas under ROC curves."""
+    """Return values, variances and sizes of areas under ROC curves."""
     score = check_column("y_pred", y_pred, y_pred.index, unit="row")
     positive, n = _are_positive(y_true, pos_label), np.bincount(code)
     z, sigma2, freedom = grouped_auc(score, positive, code, len(n))
@@ -177,28 +177,28 @@ def _areas(y_true, y_pred, pos_label, code):
 
 
 def _are_positive(labels, pos_label):
-    """Which of the labels are the positive one."""
+    """Return which labels are positive."""
     positive = (labels == pos_label).to_numpy(dtype=bool)
     if not positive.any():
         known = [plain(label) for label in labels.unique()[:10]]
         raise Undecided(
-            f"Which label is positive, such as {listed(known)}? None is pos_label={pos_label!r}.",
+            f"No label is pos_label={pos_label!r}. The labels are: {listed(known)}.",
             [{"pos_label": label} for label in known],
         )
     return positive
 
 
-def _refuse_unlike(y_true, y_pred):
-    """Refuse labels in two spellings, words beside numbers, and scores: none can be equal."""
+def _refuse_incomparable(y_true, y_pred):
+    """Raise for labels in two spellings, text beside numbers, and scores instead of labels."""
     labels, predicted = set(y_true), y_pred.unique().tolist()
     spellings = {}
     for label in sorted(x for x in labels.union(predicted) if isinstance(x, str)):
         spellings.setdefault(" ".join(label.split()).lower(), set()).add(label)
-    for alike in spellings.values():
-        if len(alike) > 1 and not alike <= labels.intersection(predicted):
+    for similar in spellings.values():
+        if len(similar) > 1 and not similar <= labels.intersection(predicted):
             raise ValueError(
-                f"The labels {listed(sorted(alike), show=repr)} differ in case or blanks only. "
-                "Spell them alike, or code them as numbers if they are different labels."
+                f"The labels {listed(sorted(similar), show=repr)} differ only in case or spaces. "
+                "Use one spelling, or code them as numbers if they are different labels."
             )
     words = all(isinstance(label, str) for label in labels)
     unknown = [label for label in predicted if label not in labels]
@@ -207,6 +207,6 @@ def _refuse_unlike(y_true, y_pred):
         is_score = mostly or (isinstance(label, float) and label % 1 != 0)
         if is_score or isinstance(label, str) != words:
             raise ValueError(
-                f"Predictions such as {label!r} can equal no true label, such as "
-                f"{plain(y_true[0])!r}. Code both alike, or pass metric='auc' for scores."
+                f"Predictions such as {label!r} cannot equal true labels such as "
+                f"{plain(y_true[0])!r}. Use the same codes, or pass metric='auc' for scores."
             )

@@ -1,4 +1,4 @@
-"""Item ids: no answer twice, and whether models answered the same items."""
+"""Use item ids to detect repeated answers and items shared by models."""
 
 from datetime import time
 from itertools import pairwise
@@ -14,19 +14,19 @@ from skbench.items.rows import checked_scores, collected, fetched, joined
 
 _ROWS_AT_ONCE = 2_000_000
 _BYTES_OF_A_ROW = 200
-_FINER = "Pass item=None for scores of 0 and 1, or put a column of more values into by."
+_FINER = "Pass item=None for binary scores, or add a column with more values to by."
 
 
 class _Counts(NamedTuple):
-    answers: int  # most answers that one item got
-    rows: int  # most rows that one answer has
+    answers: int  # largest number of answers to an item
+    rows: int  # largest number of rows of an answer
     missing: bool  # whether an id is missing
 
 
 def shared_topics(frame, slices, labels, by, score, model, key, cluster, errors):
-    """Topic of each group where several models answered the same items, else None.
+    """Return the topic of each group if several models answered the same items, else None.
 
-    `errors` get each slice of the rows, and whether several models answered its items.
+    Each slice of the rows is added to `errors`, with a flag for items shared by several models.
     """
     item = key[-1]
 
@@ -52,21 +52,21 @@ def shared_topics(frame, slices, labels, by, score, model, key, cluster, errors)
     if len(sharing) > 1:
         sharing.sort(key=lambda name: labels.unique(name).size)
         warn(
-            f"Ids in {item!r} repeat across {' and across '.join(map(repr, sharing))}; taking "
-            f"{sharing[0]!r} as what answered the same items. Pass model=... to say otherwise."
+            f"Ids in {item!r} repeat across {' and across '.join(map(repr, sharing))}, so "
+            f"{sharing[0]!r} is assumed to be the model. If it is not, pass model=..."
         )
     return _topic_names(labels, by, sharing[0])
 
 
 def check_single_answers(frame, by, score, model, key):
-    """Refuse items that repeat in a group; warn where several models answered them."""
+    """Raise if items repeat in a group. Warn if several models answered them."""
     keys = _keys_of_answers(by, model, key)
     counts = _counts(CodedRows(fetched(frame.select(keys))), keys, [*by, *key], key)
     _check_answers(counts, frame, keys, by, score, key, cluster=None)
 
 
 def _keys_of_answers(by, model, key):
-    # A model that defines no group may have answered what another one answered.
+    # Several models of one group may have answered the same items.
     return [*by, *key] if model is None or model in by else [model, *by, *key]
 
 
@@ -78,30 +78,30 @@ def _check_answers(counts, frame, keys, by, score, key, cluster):
         _refuse_duplicates(frame, keys, item)
     if keys != [*by, *key] and counts.answers > 1 and cluster is None:
         warn(
-            f"Items of a group were answered by up to {counts.answers} values of {keys[0]!r}, and "
-            "answers to one item hang together: taken as independent, they make sampling variances "
-            f"too small. Put {keys[0]!r} into by, or pass cluster={item!r}."
+            f"Items of a group have answers of up to {counts.answers} values of {keys[0]!r}. "
+            "Answers to one item are dependent, so the sampling variances are too small. Add "
+            f"{keys[0]!r} to by, or pass cluster={item!r}."
         )
 
 
-def assumed_topics(labels, by, model, *, told):
-    """Topic of each group, taking it that models share items; None for one model."""
+def assumed_topics(labels, by, model, *, warns):
+    """Return the topic of each group, assuming that models share items, or None for one model."""
     if model not in by or len(by) < 2:
         return None
     topics = _topic_names(labels, by, model)
     if len(np.unique(topics)) == len(topics):
         return None
-    if told:
+    if warns:
         warn(
-            "There is no column of item ids, so whether models answered the same items is not "
-            "known: folds keep topics together in case they did. Pass item=... to settle it, or "
-            "item=None to leave it at that."
+            "There is no item column, so models are assumed to share items, and cross-fitting "
+            "keeps topics together. Pass item=... with the column of ids, or item=None to accept "
+            "this."
         )
     return topics
 
 
 class RowSlices:
-    """Rows in memory by their codes: of a lazy frame some two million after the other."""
+    """Coded rows in memory. Rows of a lazy frame are fetched in slices of about 2 million."""
 
     def __init__(self, frame, columns, sums):
         self._frame, self._sums, self._all = frame, sums, None
@@ -111,7 +111,7 @@ class RowSlices:
             self._all = CodedRows(fetched(self._frame))
 
     def by(self, columns):
-        """All rows, or whole levels of the finest of these columns, one slice after the other."""
+        """Yield slices with whole levels of the finest of these columns, or all rows."""
         if self._all is not None:
             yield self._all
             return
@@ -122,7 +122,7 @@ class RowSlices:
         warn_of_memory(_BYTES_OF_A_ROW * sizes.groupby(number).sum().max(), _FINER)
         column, firsts = self._in_order(name, sizes.index[~number.duplicated()].tolist())
         read = 0
-        # No row falls between slices where the engine rounds what they start with.
+        # Half-open slices lose no row if the engine rounds their limits.
         for start, end in pairwise([None, *firsts[1:], None]):
             rows = self._frame if start is None else self._frame.filter(column >= start)
             rows = fetched(rows if end is None else rows.filter(column < end))
@@ -131,12 +131,12 @@ class RowSlices:
                 yield CodedRows(rows)
         if read != sizes.sum():
             raise ValueError(
-                f"Slices of the rows by {name!r} hold {read:,} rows, but there are "
-                f"{sizes.sum():,}. Collect the rows first, or turn {name!r} into text."
+                f"Slices by {name!r} have {read:,} rows in total, but there are {sizes.sum():,} "
+                f"rows. Collect the rows first, or convert {name!r} to text."
             )
 
     def _in_order(self, name, levels):
-        """A column and levels of it as what every engine puts in the order of the labels."""
+        """Return a column and its levels in a type that all engines sort like the labels."""
         column, dtype = nw.col(name), self._frame.collect_schema()[name]
         if dtype.is_decimal():
             return column.cast(nw.Float64), levels
@@ -146,7 +146,7 @@ class RowSlices:
 
 
 def _counts(rows, answer, per, key):
-    """Rows of each answer, and answers of each item: the largest of both."""
+    """Return the largest numbers of answers to an item and of rows of an answer."""
     if any(map(rows.lacks, key)):
         return _Counts(1, 1, True)
     one_more = [name for name in answer if name not in per]
@@ -159,9 +159,9 @@ def _refuse_duplicates(frame, keys, item):
     repeated = collected(counted, keys)
     first = ", ".join(f"{key}={repeated[key].tolist()[0]!r}" for key in keys)
     raise ValueError(
-        f"{len(repeated)} items occur more than once in a group; the first is {first} with "
-        f"{repeated['rows'].iloc[0]} rows. Remove double rows, or, if an item was answered "
-        f"several times, pass cluster={item!r}."
+        f"{len(repeated)} items occur more than once in a group (first {first} with "
+        f"{repeated['rows'].iloc[0]} rows). Remove duplicate rows, or pass cluster={item!r} if "
+        "items were answered several times."
     )
 
 

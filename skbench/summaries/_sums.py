@@ -24,11 +24,11 @@ _SIZE, _CLUSTERS, _CLUSTER_SQUARES = "_skbench_size", "_skbench_clusters", "_skb
 
 
 class GroupSums(NamedTuple):
-    """What one pass over the items leaves of each group."""
+    """Sums of the scores of each group."""
 
     labels: pd.Index  # sorted
     n: np.ndarray
-    center: float  # a number near the mean score, subtracted so that sums keep their digits
+    center: float  # a number near the mean score, subtracted to keep precision
     total: np.ndarray
     centered: np.ndarray  # sums of score - center
     squared: np.ndarray  # sums of (score - center)^2
@@ -38,19 +38,19 @@ class GroupSums(NamedTuple):
 
 
 def group_sums(frame, by, score, cluster=None, item_means=()):
-    """`GroupSums` of item rows, by one ``group_by`` of plain sums, alike in all engines.
+    """Return `GroupSums` of item rows from one ``group_by`` of sums, which all engines support.
 
-    `cluster` are the columns that together name a cluster.
+    `cluster` are the columns that together identify a cluster.
     """
     frame = deferred(frame)
-    # Whole numbers are counted in less than half the time, and that is all if they are 0 and 1.
+    # Counting integers takes less than half the time, and is enough if they are 0 and 1.
     rows, center = _counts(frame, by, score) if cluster is None and not item_means else None, 0.0
     if rows is None:
         scored = with_score(frame, score)
         center = _near_mean(scored)
         sums = _by_group(scored, by, item_means, center, cluster)
         rows = collected(sums, [*by, *([_SIZE] if cluster else [])])
-        if _suspicious(rows, by):
+        if _need_checks(rows, by):
             checked_scores(frame, [*by, *(cluster or [])], score)
     keys = group_labels(rows, by)
     codes, labels = keys.factorize()
@@ -83,7 +83,7 @@ def group_sums(frame, by, score, cluster=None, item_means=()):
 
 
 def _counts(frame, by, score):
-    """Sums of whole numbers that are 0 or 1, of which nothing is centered; else None."""
+    """Return uncentered sums if scores are the integers 0 and 1, else None."""
     if not frame.collect_schema()[score].is_integer() or score in by:
         return None
     x = nw.col(score)
@@ -95,13 +95,13 @@ def _counts(frame, by, score):
         x.max().alias(_NOT_BINARY),
     )
     rows = collected(sums, by)
-    if _suspicious(rows, by) or rows["_skbench_least"].min() < 0 or rows[_NOT_BINARY].max() > 1:
+    if _need_checks(rows, by) or rows["_skbench_least"].min() < 0 or rows[_NOT_BINARY].max() > 1:
         return None
     return rows.assign(**{"_skbench_squared": rows["_skbench_centered"], _NOT_BINARY: 0.0})
 
 
 def _near_mean(scored):
-    """Mean of the first scores: any number in their midst serves to center them."""
+    """Return the mean of the first scores, which is good enough for centering."""
     first = collected(scored.select(nw.col(SCORE)).head(_ROWS_FOR_CENTER))[SCORE]
     first = first.to_numpy(dtype=float)
     first = first[np.isfinite(first)]
@@ -109,12 +109,12 @@ def _near_mean(scored):
 
 
 def _by_group(scored, by, item_means, center, cluster):
-    """The group_by itself, as a frame that lazy engines have not computed yet."""
+    """Return the sums by group as a frame. Lazy engines have not computed it yet."""
     x, centered = nw.col(SCORE), nw.col(SCORE) - center
     numbers = {name: nw.col(name).cast(nw.Float64) for name in item_means}
     scored = scored.with_columns(
         centered.alias("_skbench_centered"),
-        # Products, not powers: SQL engines raise to a power ten times more slowly.
+        # SQL engines compute powers 10 times more slowly than products.
         (centered * centered).alias("_skbench_squared"),
         (x * (1 - x)).abs().alias(_NOT_BINARY),
         *[
@@ -148,8 +148,8 @@ def _by_group(scored, by, item_means, center, cluster):
     )
 
 
-def _suspicious(rows, by):
-    """Whether some scores or labels are missing or infinite, or there are no rows."""
+def _need_checks(rows, by):
+    """Return whether scores or labels are missing or infinite, or there are no rows."""
     if len(rows) == 0 or rows[by].isna().to_numpy().any():
         return True
     clusters = rows[_CLUSTERS] if _CLUSTERS in rows else 1

@@ -1,4 +1,4 @@
-"""How far groups differ in the spread of their scores."""
+"""Variation between groups in the variance of their scores."""
 
 import narwhals as nw
 import pandas as pd
@@ -11,7 +11,7 @@ _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 
 
 def powers_of_distances(frame, by, score, cluster, cluster_weight):
-    """Per group, how many distances to its mean, and sums of their squares and fourth powers."""
+    """Return the number, and sums of squares and fourth powers, of deviations from group means."""
     rows = with_score(frame, score)
     if cluster is None:
         rows = _distances(rows, by)
@@ -24,22 +24,19 @@ def powers_of_distances(frame, by, score, cluster, cluster_weight):
 
 
 def noise_of_variances(tables, by, sigma2, n_independent, variance):
-    """`VarianceNoise` of item rows: how far their sampling variances may be believed.
-
-    `tables` are `powers_of_distances` of some groups each.
-    """
+    """Return the `VarianceNoise` of item rows, from tables of `powers_of_distances`."""
     table = sorted_by(pd.concat(tables), by)
     n, squares, fourth_powers = (table[name].to_numpy() for name in (_SIZE, *_POWERS))
     return variance_noise(n, squares, fourth_powers, sigma2, n_independent, variance)
 
 
 def _distances(rows, by):
-    """Distance of each score to the mean of its group."""
+    """Add the deviation of each score from the mean of its group."""
     return rows.with_columns((nw.col(SCORE) - nw.col(SCORE).mean().over(*by)).alias(_AWAY))
 
 
 def _distances_of_clusters(rows, by, cluster, weight):
-    """Residual sum of each cluster over the mean size, or distance of its mean."""
+    """Return each cluster's residual sum over the mean size, or the deviation of its mean."""
     keys = list(dict.fromkeys([*by, *cluster]))
     clusters = rows.group_by(keys).agg(nw.col(SCORE).sum().alias(_TOTAL), nw.len().alias(_ITEMS))
     total, items = nw.col(_TOTAL), nw.col(_ITEMS)

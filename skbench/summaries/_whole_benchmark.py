@@ -1,4 +1,4 @@
-"""Estimates of the score of a whole benchmark of which a part was run."""
+"""Estimates for a whole benchmark from a random part of its items."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from skbench.containers import Estimate, GroupSummary
 def estimate_of_population(
     fitted: Estimator, summary: GroupSummary, confidence_level: float, sizes: ArrayLike | None
 ) -> Estimate:
-    """Estimates of the means of finite populations, for items in clusters too.
+    """Estimate the means of finite populations, also for clustered items.
 
     Parameters
     ----------
     fitted : estimator
         Fitted on `summary`.
     summary : GroupSummary
-        Of the items that were run: a random part of those of each group.
+        Summary of the items that were run, a random sample of each group.
     confidence_level : float
-        Nominal level of the intervals.
+        Confidence level of the intervals.
     sizes : float, Series, ndarray of shape (n_groups,) or None
-        Number of all items of each group, as `population` of ``estimate``; None: the
-        expected score of such items.
+        Number of all items of each group, as `population` of ``estimate``. If None, the
+        population is infinite.
 
     Returns
     -------
     Estimate
-        ``fitted.estimate(confidence_level, population=sizes)`` where the estimator has it and
-        items are independent.
+        The result of ``fitted.estimate(confidence_level, population=sizes)`` if the estimator
+        has `population` and items are independent.
 
     Raises
     ------
     ValueError
-        If the estimator was fitted on other groups, or a size is missing or below the number
+        If the estimator was fitted on other groups, or if a size is missing or below the number
         of items that were run.
 
     Notes
     -----
-    Items in clusters, whose clusters are run whole or not at all, have variance ``n sigma2``;
-    the formula is `skbench.stats.finite_population.finite_population_mean`.
+    The formula is `skbench.stats.finite_population.finite_population_mean`. With clusters, the
+    variance of an item is ``n sigma2``, which assumes that clusters are run as a whole.
 
-    When not to use it: with independent items, ``estimate(population=...)`` is shorter.
+    When not to use it: for independent items, use ``estimate(population=...)``.
 
     Examples
     --------
@@ -64,8 +64,8 @@ def estimate_of_population(
     e = fitted.estimate(confidence_level)
     if not e.labels.equals(summary.labels):
         raise ValueError(
-            "The estimator was fitted on other groups than those of the summary. Pass the summary "
-            "that it was fitted on."
+            "The estimator was not fitted on the groups of this summary. Pass the summary that it "
+            "was fitted on."
         )
     sizes = check_population(sizes, summary.n, summary.labels)
     binary = summary.outcome == "binomial"

@@ -10,20 +10,20 @@ VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 
 
 def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
-    """Direct estimates, sampling variances and outcome of groups of independent items."""
+    """Return direct estimates, sampling variances and outcome of groups of independent items."""
     if not binary:
         return total / n, means.pooled_mean_variance(centered, squared, n), "continuous"
     return *estimates_of_counts(total, n, labels, variance), "binomial"
 
 
 def estimates_of_counts(k, n, labels, variance):
-    """Direct estimates and sampling variances of groups of binary scores."""
+    """Return direct estimates and sampling variances of groups of binary scores."""
     fitted = _main_effects(k, n, labels) if variance == "model" else None
     return k / n, binomial.sampling_variance(k, n, variance, prior_mean=fitted)
 
 
 def _main_effects(k, n, labels):
-    """Accuracy of each group as the levels of its labels predict it, on the logit scale."""
+    """Predict the accuracy of each group by main effects of its labels on the logit scale."""
     overall = logit((k.sum() + 1) / (n.sum() + 2))
     effects = np.full(len(k), overall)
     for level in range(labels.nlevels):

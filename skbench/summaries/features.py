@@ -1,33 +1,33 @@
-"""Features of the groups: their labels, means of item columns, a joined table."""
+"""Features of groups: labels, means of item columns, and a joined table."""
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.items.rows import collected, group_labels, one_below_the_other
+from skbench.items.rows import collected, concatenated, group_labels
 
 
 def item_texts(frame, by, names, labels):
-    """Column -> what its text says of each group, one text per group."""
+    """Return column -> text of each group."""
     texts = {}
     for name in names:
         pairs = collected(frame.select([*by, name]).unique(), by)
         keys, values = group_labels(pairs, by), pairs[name].astype(object)
-        values = values.where(values.notna(), None)  # whatever the engine calls a blank
+        values = values.where(values.notna(), None)  # engines have different missing values
         if keys.has_duplicates:
             group = keys[keys.duplicated()][0]
             first, second = values[keys == group].tolist()[:2]
             raise ValueError(
-                f"features names column {name!r}, whose text differs within group {group!r}, such "
-                f"as {first!r} and {second!r}. Take a numeric column, or text that says something "
-                "of the whole group."
+                f"features names column {name!r}, but group {group!r} has different texts, such "
+                f"as {first!r} and {second!r}. Pass a numeric column, or text that is constant "
+                "within groups."
             )
         texts[name] = values.to_numpy()[keys.get_indexer(labels)]
     return texts
 
 
 def joined_features(sums, labels, by, columns, features, texts):
-    """Frame of features, one row per group: item columns, texts and a joined table."""
+    """Return the features of each group: item columns, texts and a joined table."""
     X = sums[by].copy()
     for name in columns:
         if name in texts or f"_mean {name}" in sums:
@@ -48,7 +48,7 @@ def _as_table(features):
     both = [name for name in levels if name in features.columns]
     if both:
         raise ValueError(
-            f"The table of features has {both[0]!r} as its index and as a column. Keep one of them."
+            f"The table of features has {both[0]!r} as index and as column. Keep one of them."
         )
     return features.reset_index() if levels else features
 
@@ -57,7 +57,7 @@ def _joined(X, table, by):
     keys = [name for name in by if name in table.columns]
     if not keys:
         raise ValueError(
-            f"The table of features has none of the columns {by} to join on. Its columns are: "
+            f"The table of features needs one of the columns {by} as key. Its columns are: "
             f"{', '.join(map(str, table.columns))}."
         )
     repeated = table.duplicated(keys)
@@ -66,7 +66,7 @@ def _joined(X, table, by):
             f"The table of features has two rows for {_key(table, keys, repeated)}. "
             "Keep one row per group."
         )
-    both = one_below_the_other([X[keys], table[keys]], keys)
+    both = concatenated([X[keys], table[keys]], keys)
     known, wanted = (group_labels(part, keys) for part in (both[len(X) :], both[: len(X)]))
     row = known.get_indexer(wanted)
     absent = row < 0
@@ -75,7 +75,7 @@ def _joined(X, table, by):
         has = f"Its first row is {_key(table, keys, first)}. " if len(table) else "It is empty. "
         raise ValueError(
             f"The table of features has no row for {_key(X, keys, absent)} "
-            f"({int(absent.sum())} groups lack one). {has}Add the rows, or leave the groups out."
+            f"({int(absent.sum())} groups lack one). {has}Add the rows, or remove the groups."
         )
     features = table.drop(columns=keys).iloc[row]
     return pd.concat([X, features.set_axis(X.index)], axis=1)

@@ -1,4 +1,4 @@
-"""Results of groups, as tables print them, to a `GroupSummary`: no rows of items are needed."""
+"""Turn results of groups into a `GroupSummary` without item rows."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from skbench.summaries.features import joined_features
 
 
 def summarize_groups(groups, by, variance="smoothed", features=None):
-    """`GroupSummary` of groups whose counts, or means and standard errors, are known."""
+    """Return the `GroupSummary` of groups with counts, or with means and standard errors."""
     groups = groups.sort_values(by, kind="stable").reset_index(drop=True)
     labels = pd.Index(groups[by[0]]) if len(by) == 1 else pd.MultiIndex.from_frame(groups[by])
     if "k" in groups:
@@ -21,7 +21,7 @@ def summarize_groups(groups, by, variance="smoothed", features=None):
         n = groups["n"].to_numpy() if "n" in groups else np.full(len(groups), np.nan)
         z, sigma2 = groups["score"].to_numpy(), groups["standard_error"].to_numpy() ** 2
         outcome = "continuous"
-    topics = assumed_topics(labels, by, "model" if "model" in by else None, told=False)
+    topics = assumed_topics(labels, by, "model" if "model" in by else None, warns=False)
     if isinstance(features, list | tuple):
         features = groups[[*by, *(name for name in features if name not in by)]]
     return GroupSummary(

@@ -324,7 +324,7 @@ def test_shared_items_need_rows_and_ids():
     with pytest.raises(ValueError):
         estimated_risk(HALF, summarize_items(items, BY))
     with (
-        pytest.warns(UserWarning, match="item ids"),
+        pytest.warns(UserWarning, match="item=None"),
         pytest.raises(ValueError, match="item ids"),
     ):
         estimated_risk(HALF, items.drop(columns="item"), BY)

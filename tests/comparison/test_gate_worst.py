@@ -102,7 +102,7 @@ def test_worst_score_is_unknown_if_a_topic_has_no_answers(rows):
         pytest.raises(ValueError, match="'new' .* 't1'"),
     ):
         gate(one, "old", "new", 0.5, by="topic", worst=0.3)
-    with pytest.raises(ValueError, match=r"such as those of \('new', 't\d'\)"):
+    with pytest.raises(ValueError, match=r"\('new', 't\d'\)"):
         gate(rows, "old", "new", 0.5, by="topic", worst=0.3, cluster="topic")
 
 

@@ -81,7 +81,7 @@ def test_every_group_has_its_items_and_labels():
     assert by_group["human"].count().tolist() == n_labeled
     assert data.items["item"].is_unique
     assert data.truth.index.equals(data.features.index)
-    assert "12 of 36 by people" in repr(data)
+    assert "12 of 36" in repr(data)
 
 
 def test_labels_are_a_random_sample():

@@ -147,7 +147,7 @@ def test_epochs_one_by_one_are_averaged():
     ("refused", "words"),
     [
         (lambda: mean_interval("page")([sample(3, 1.0, area="law")]), "cluster='page'.*3.*'area'"),
-        (lambda: group_means("area")([sample(3, 1.0)]), "group_key='area'.*holds nothing"),
+        (lambda: group_means("area")([sample(3, 1.0)]), "group_key='area'.* 3 "),
         (lambda: group_means("area")([sample(3, 1.0, area=math.nan)]), "no such label"),
         (lambda: mean_interval()([sample(3, {"a": 1.0})]), "sample 3 is a dict"),
         (lambda: mean_interval(confidence_level=95), "confidence_level must .* Write 0.95"),
@@ -157,14 +157,14 @@ def test_epochs_one_by_one_are_averaged():
             lambda: group_means("area")(
                 [sample(1, 1.0, area="law"), sample(2, 1.0, area="law_low")]
             ),
-            "cannot be reported",
+            "law_low",
         ),
-        (lambda: difference(Path("old.eval")), "path of a log as a string.*Posix"),
-        (lambda: difference({0: None}), "numbers by sample id.*{0: None}"),
-        (lambda: difference({0.0: 1}), "whole number, got {0.0: 1}"),
+        (lambda: difference(Path("old.eval")), "baseline .*Posix"),
+        (lambda: difference({0: None}), "baseline .*{0: None}"),
+        (lambda: difference({0.0: 1}), "{0.0: 1}"),
         (lambda: InspectStopping(SequentialComparison(), {"q": "C"}), "got {'q': 'C'}"),
-        (lambda: float(mean_interval()([])), "use group_means"),
-        (lambda: InspectStopping(SequentialComparison()), "needs baseline"),
+        (lambda: float(mean_interval()([])), "group_means"),
+        (lambda: InspectStopping(SequentialComparison()), "baseline"),
     ],
 )
 def test_bad_input_is_refused(refused, words):
@@ -180,7 +180,7 @@ def start(stopping, model="ada", ids=(1, 2, 3), epochs=1):
 
 def test_stopping_goes_on_with_the_model_that_it_began_with():
     mean = SequentialMean()
-    for model, words in (("ada", None), ("ada", None), ("bob", "is of 'ada', and .* 'bob'")):
+    for model, words in (("ada", None), ("ada", None), ("bob", "'ada'.* 'bob'")):
         mean = SequentialMean.from_json(mean.to_json())
         with pytest.raises(ValueError, match=words) if words else nullcontext():
             start(InspectStopping(mean), model)
@@ -201,13 +201,13 @@ def test_stopping_refuses_scores_that_it_cannot_count():
     stopping = InspectStopping(SequentialMean(), scorer="f1")
     start(stopping)
     for scores, words in (
-        ({"match": sample(1, 1.0)}, "scorer='f1': sample 1 has scores of match"),
+        ({"match": sample(1, 1.0)}, "scorer='f1'.* 1 .*match"),
         ({"f1": sample(1, {"a": 1})}, "is a dict"),
     ):
         with pytest.raises(ValueError, match=words):
             asyncio.run(stopping.complete_sample(1, 1, scores))
     race = InspectStopping(SequentialComparison(), baseline={"7": 1.0})
-    with pytest.raises(ValueError, match="scores of '7', and of no sample of the task, .* 1, 2, 3"):
+    with pytest.raises(ValueError, match="'7', .* 1, 2, 3"):
         start(race)
 
 
@@ -347,7 +347,7 @@ def test_a_run_does_not_differ_from_itself_whatever_the_reducer(inspect_ai, run)
         again = numbers(run(answers, [found], epochs=epochs))
         assert again["difference"] == 0 and again["difference_n"] == 30
     old = run(answers, epochs=inspect_ai.Epochs(3, ["max", "mode"])).location
-    with pytest.raises(ValueError, match="reduces epochs by max, mode, and holds 2 lists"):
+    with pytest.raises(ValueError, match="max, mode .* 2 lists"):
         difference(old)
     parts = run([[{"a": j, "b": i} for j in range(3)] for i in range(5)], epochs=epochs).location
     scores = [sample(i, 0) for i in range(5)]

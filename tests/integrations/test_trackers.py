@@ -91,15 +91,15 @@ def test_card_of_a_leaderboard():
 
 
 def test_cards_that_are_refused():
-    with pytest.raises(ValueError, match="value of 'x%' is not known"):
+    with pytest.raises(ValueError, match="'x%'"):
         to_model_card(ESTIMATE, "our/ada", "our/exam")
-    with pytest.raises(ValueError, match="No label is of 'ada', only of our/ada, bob"):
+    with pytest.raises(ValueError, match="'ada'.* our/ada, bob"):
         to_model_card(ESTIMATE, "ada", "our/exam")
     with pytest.raises(ValueError, match="Labels 1 and '1' are both '1' in the card"):
         to_model_card(of_labels(1, "1"), "ada", "our/exam")
     with pytest.raises(ValueError, match="Labels (nan|None) and 'nan' are both 'nan' in the card"):
         to_model_card(of_labels(None, "nan"), "ada", "our/exam")
-    with pytest.raises(ValueError, match="called 'low'"):
+    with pytest.raises(ValueError, match="'low'"):
         to_model_card(of_labels("law", name="low"), "ada", "our/exam")
 
 

@@ -79,7 +79,7 @@ def test_features_meet_labels_in_their_type(tmp_path):
 
 def test_lists_are_no_ids(tmp_path):
     read = read_with_notes(parquet(tmp_path, [[1], [2]]))
-    assert "left out 1 column of lists or long texts: id" in read.notes
+    assert any("ignored 1" in note and note.endswith(": id") for note in read.notes)
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.jsonl", "r.parquet"])
@@ -89,7 +89,8 @@ def test_empty_labels_are_blank(tmp_path, name, role):
     table.loc[1, role] = ""
     how = {"r.csv": table.to_csv, "r.parquet": table.to_parquet, "r.jsonl": table.to_json}[name]
     how(tmp_path / name, **{"orient": "records", "lines": True} if "json" in name else {})
-    assert "row 2: the " in message(tmp_path / name)
+    text = message(tmp_path / name)
+    assert "row 2: " in text and repr(role) in text
     assert len(read_items(tmp_path / name, skip_bad_lines=True)) == 1
 
 
@@ -109,11 +110,12 @@ def test_a_role_is_the_column_that_all_files_have(tmp_path, role, back):
         (tmp_path / f"{name}.csv").write_text(text)
     read = read_with_notes(tmp_path, skip_bad_lines=True)
     assert sorted(read.items[role]) == sorted(expected)
-    assert any(note.endswith(f", as all files have it ({role}=)") for note in read.notes)
+    assert any(f"{role}=" in note for note in read.notes)
     assert sum("skipped" in note for note in read.notes) == (role == "score")
 
 
 def test_scores_of_no_column_that_all_files_have_are_refused(tmp_path):
     for name, score in (("a", "correct"), ("b", "f1")):
         (tmp_path / f"{name}.csv").write_text(f"id,{score}\n1,1\n2,0\n")
-    assert "and all files have neither. Rename one" in message(tmp_path)
+    text = message(tmp_path)
+    assert "'correct'" in text and "'f1'" in text and "score=" in text

@@ -80,56 +80,56 @@ REFUSED = {
     "empty.jsonl": ("", "is empty"), "empty.eval": ("", "is empty"),
     "blank.csv": ("\n\n\n", "No columns"), "header.csv": (GOOD[:22], "no rows"),
     "nul.csv": (GOOD.replace("bb", "b\0", 1), "NUL bytes"), "nuls.csv": ("\0" * 999, "NUL bytes"),
-    "nuls.json": ("[" + "\0" * 999, "Cannot tell"), "any.csv": (bytes(range(256)), "NUL bytes"),
+    "nuls.json": ("[" + "\0" * 999, "Give a .csv"), "any.csv": (bytes(range(256)), "NUL bytes"),
     "nul.jsonl": (LINES.replace("bb", "b\0", 1), "line 5"),
-    "utf16.csv": (GOOD.encode("utf-16"), "line 1, byte 1 (0xff) is not UTF-8. Save it as UTF-8"),
-    "utf16.jsonl": (LINES.encode("utf-16"), "Cannot tell what|not UTF-8|line 1"),
+    "utf16.csv": (GOOD.encode("utf-16"), "line 1, byte 1 (0xff) is not UTF-8"),
+    "utf16.jsonl": (LINES.encode("utf-16"), "not UTF-8|line 1"),
     "latin.csv": (GOOD.replace("bb", "\xe9").encode("latin-1"), "line 6, byte 1 (0xe9)"),
-    "infinite.csv": (GOOD.replace(",1\n", ",inf\n", 1), "row 1: 'correct' holds "),
-    "huge.csv": (GOOD.replace(",1\n", ",1e400\n", 1), "row 1: 'correct' holds "),
-    "words.csv": (GOOD.replace(",1\n", ",maybe\n", 1), "row 1: 'correct' holds 'maybe', not a"),
+    "infinite.csv": (GOOD.replace(",1\n", ",inf\n", 1), "row 1: 'correct' "),
+    "huge.csv": (GOOD.replace(",1\n", ",1e400\n", 1), "row 1: 'correct' "),
+    "words.csv": (GOOD.replace(",1\n", ",maybe\n", 1), "'maybe'"),
     "dates.csv": (GOOD.replace(",1\n", ",2026-01-01\n"), "not a finite number"),
-    "no_model.csv": (GOOD.replace("\na,", "\n,", 1), "row 1: the model is blank"),
-    "long.csv": (GOOD + "a,t,x,1,7\n", "line 14 has 5 fields, the header has 4. Put fields"),
-    "first.csv": (GOOD.replace(",1\n", ",1,0\n", 1), "line 2 has 5 fields, the header has 4. Put"),
-    "above.csv": ("# made by me\n" + GOOD, "line 2 has 4 fields, the header has 1. Put"),
+    "no_model.csv": (GOOD.replace("\na,", "\n,", 1), "row 1: column 'model'"),
+    "long.csv": (GOOD + "a,t,x,1,7\n", "line 14 has 5"),
+    "first.csv": (GOOD.replace(",1\n", ",1,0\n", 1), "line 2 has 5"),
+    "above.csv": ("# made by me\n" + GOOD, "line 2 has 4"),
     "twice.csv": (GOOD + "a,t,t1,1\n", "item 't/t1|item 't1'"),
-    "columns.csv": (GOOD.replace("task", "model", 1), "several columns are called 'model'"),
-    "opened.csv": (OPENED, "the quote that opens near line 3 does not close. Close the quote"),
-    "rows.csv": (OPENED.replace("bb,t,t2", 'bb,t,t2"'), "line 3: the quote before 't2,0' closes"),
-    "row.csv": (OPENED.replace("a,u,u1", 'a,u,"u1'), "line 3: the quote before 't2,0' closes"),
+    "columns.csv": (GOOD.replace("task", "model", 1), "'model'"),
+    "opened.csv": (OPENED, "line 3"),
+    "rows.csv": (OPENED.replace("bb,t,t2", 'bb,t,t2"'), "line 3: the quote before 't2,0'"),
+    "row.csv": (OPENED.replace("a,u,u1", 'a,u,"u1'), "line 3: the quote before 't2,0'"),
     "above_n.csv": (COUNTS.format(12), "12"), "negative.csv": (COUNTS.format(-2), "-2"),
     "half.csv": (COUNTS.format(2.5), "2.5"),
     "se.csv": ("model,task,acc,acc_stderr\na,t,.5,-.1\nb,t,.5,.1\n", "-0.1"),
-    "utf16.json": (f"[{LINES}]".encode("utf-16"), "is text in UTF-16. Save it as UTF-8"),
-    "number.json": ("17", "Cannot tell"), "null.json": ("null", "Cannot tell"),
-    "list.json": ('[{"model": "a", "id": 1}]', "Cannot find the scores"),
+    "utf16.json": (f"[{LINES}]".encode("utf-16"), "UTF-16"),
+    "number.json": ("17", "Give a .csv"), "null.json": ("null", "Give a .csv"),
+    "list.json": ('[{"model": "a", "id": 1}]', "model, id"),
     "twice.jsonl": (LINES.replace('"bb"', '7, "model": "bb"', 1), "line 5: an object has the key 'model'"),
     "twice.json": ('[\n{"model": {"x": 1, "x": 2}, "id": 1}]', "an object has the key 'x' twice"),
     "escaped.jsonl": (LINES + '{"model": "a", "id": 1, "id": 2, "t": "\\u003a"}\n', "line 13: an object has the key 'id' twice"),
     "names.json": ('{"columns": ["model", "id", "acc", "acc"], "data": [["a", 1, 1, 0]]}', "the key 'acc' twice"),
     "dots.jsonl": ('{"model": "a", "m.acc": 1, "m": {"acc": 0}}\n' * 2, "field 'm.acc' twice"),
     "whole.jsonl": (LINES + '{"model": ' + 50_000 * "[" + 50_000 * "]" + "}", "line 13: the values|row 13: the"),
-    "points.csv": (GOOD.replace("correct", "score").replace(",1\n", ",1.2.3%\n").replace(",0\n", ",5%\n"), "row 1: 'score' holds '1.2.3%'"),
-    "nulls.json": ("[null]", "Cannot tell"), "deep.json": ("[" * 100_000, "Cannot tell|nested"),
+    "points.csv": (GOOD.replace("correct", "score").replace(",1\n", ",1.2.3%\n").replace(",0\n", ",5%\n"), "'1.2.3%'"),
+    "nulls.json": ("[null]", "Give a .csv"), "deep.json": ("[" * 100_000, "Give a .csv|nested"),
     "deep.jsonl": ('{"model": ' + "[" * 100_000, "line 1"), "cut.jsonl": (LINES[:-9], "line 12: the"),
-    "cut.json": ('[{"model": "a", "id": 1}, {"mod', "is no JSON"),
-    "half.jsonl": (LINES.replace("bb", "\\ud800", 1), "line 5: half of a surrogate pair"),
-    "list.jsonl": ('{"model": "a", "id": 1, "correct": [1]}\n', "Cannot find|scores"),
-    "text.jsonl": (GOOD, "line 1"), "what.xyz": (GOOD, "Cannot tell what"),
-    "quotes.json": ('{"' + '\\"' * 10**5, "Cannot tell"), "plot.png": (b"\x89PNG\r\n", "Cannot tell"),
+    "cut.json": ('[{"model": "a", "id": 1}, {"mod', "not JSON"),
+    "half.jsonl": (LINES.replace("bb", "\\ud800", 1), "line 5: "),
+    "list.jsonl": ('{"model": "a", "id": 1, "correct": [1]}\n', "score"),
+    "text.jsonl": (GOOD, "line 1"), "what.xyz": (GOOD, "Give a .csv"),
+    "quotes.json": ('{"' + '\\"' * 10**5, "Give a .csv"), "plot.png": (b"\x89PNG\r\n", "Give a .csv"),
     "no.csv.gz": (GOOD, "Not a gzipped"), "cut.csv.gz": (gzip.compress(GOOD.encode())[:-20], "end"),
     "in.csv.gz": (gzip.compress(gzip.compress(GOOD.encode())), "NUL bytes|UTF-8"),
-    "cut.parquet": ("PAR1cut", "Cannot read"), "no.eval": ("PK" + "x" * 99, "no zip file, or is cut"),
-    "cut.eval": (archive(header__json="{}" * 99)[:-9], "no zip file, or is cut off"),
-    "in.eval": (archive(header__json=archive(header__json="{}")), "'header.json' is no JSON"),
+    "cut.parquet": ("PAR1cut", "Cannot read"), "no.eval": ("PK" + "x" * 99, "zip file"),
+    "cut.eval": (archive(header__json="{}" * 99)[:-9], "zip file"),
+    "in.eval": (archive(header__json=archive(header__json="{}")), "'header.json'"),
     "none.eval": (archive(x="{}"), "no header.json"),
-    "bomb.eval": (archive(header__json=b" " * (65 << 20)), "refused as a bomb"),
-    "out.eval": (archive(**{"../x": ""}), "leads out of the archive"),
-    "drive.eval": (archive(**{"C:\\x": ""}), "leads out of the archive"),
-    "dtd.xml": ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "document type|Cannot tell"),
-    "cut.xml": ("<testsuite><testcase name='a'", "is no XML, or is cut off"),
-    "line.csv": (GOOD + "a,t," + "x" * (65 << 20), "a line of more than 64 MiB"),
+    "bomb.eval": (archive(header__json=b" " * (65 << 20)), "bomb"),
+    "out.eval": (archive(**{"../x": ""}), "member"),
+    "drive.eval": (archive(**{"C:\\x": ""}), "member"),
+    "dtd.xml": ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "document type|Give a .csv"),
+    "cut.xml": ("<testsuite><testcase name='a'", "XML"),
+    "line.csv": (GOOD + "a,t," + "x" * (65 << 20), "64 MiB"),
     "wide.csv": (",".join(map(str, range(10**4 + 1))) + "\n", "10001 columns"),
 }  # fmt: skip
 
@@ -154,7 +154,7 @@ def test_bad_lines_are_skipped_and_counted(tmp_path, name):
     name = name if "." in name else f"{name}.csv"
     read = read_with_notes(write(tmp_path / name, REFUSED[name][0]), skip_bad_lines=True)
     assert 0 < len(read.items) <= len(ROWS)
-    assert any(re.search(rf"{name}': skipped \d bad line", note) for note in read.notes)
+    assert any(re.search(rf"skipped \d .*{name}'", note) for note in read.notes)
 
 
 SAME = {
@@ -217,7 +217,7 @@ def test_places_that_are_no_files(tmp_path, walked):
     write(tmp_path / "good.csv", GOOD)
     read = read_with_notes(tmp_path)
     assert len(read.items) == len(ROWS)
-    assert "ignored 3 files (pipes, devices, or links to files that are not there)" in read.notes[0]
+    assert "ignored 3 files (" in read.notes[0]
 
 
 # --- logs of which one field is odd ---------------------------------------------------------

@@ -1,5 +1,7 @@
 """read_items: one row per (model, item), whatever the file looks like."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,24 +50,24 @@ def test_guesses_are_written_down(written):
         "score": "is_correct",
     }
     assert read.notes == [
-        "model: column 'System'",
-        "item: column 'question id'",
-        "topic: column 'Task'",
-        "score: column 'is_correct'",
+        "column 'System' is the model",
+        "column 'question id' is the item",
+        "column 'Task' is the topic",
+        "column 'is_correct' is the score",
     ]
 
 
 TWO_TOPICS = "model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"
 BLANK = "task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"
-RESTART = "item ids start again in every topic: items are told apart by topic and id"
+RESTART = "item ids start again"
 # What a file holds, with what options it is read, some columns of the items (None: there is none)
 # and some notes.
 CASES = {
     "rival scores": ("model,item,acc,acc_norm\na,1,1,0\n", {}, {},
-        ["score: column 'acc' (it might be acc_norm: score=)"]),
+        ["column 'acc' is the score, not acc_norm"]),
     "rival topics": (TWO_TOPICS, {}, {"topic": ["c"], "score": [1.0]},
-        ["topic: column 'category' (it might be dataset: topic=)",
-         "score: column 'em' (it might be f1: score=)"]),
+        ["column 'category' is the topic, not dataset",
+         "column 'em' is the score, not f1"]),
     "topics of two columns": ("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n",
         {"topic": ["fault", "severity"]},
         {"topic": None, "severity": [1, 2], "item": [1, 1]}, []),
@@ -76,21 +78,21 @@ CASES = {
     "a role's name not played": ("model,item,score,f1\na,1,1,0.5\n", {"score": "f1"},
         {"score": [0.5], "score_in_file": [1]}, []),
     "question of samples": ("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n", {},
-        {"item": ["s1", "s2"], "cluster": ["q1", "q1"]}, ["cluster: column 'question_id'"]),
+        {"item": ["s1", "s2"], "cluster": ["q1", "q1"]}, ["column 'question_id' is the cluster"]),
     "question alone": ("model,question_id,score\na,q1,0\na,q2,1\n", {},
         {"item": ["q1", "q2"], "cluster": None}, []),
     "no model and no item": ("topic,score\nx,1\nx,0\n", {}, {"model": None, "item": None},
-        ["no model column: all rows taken as one model (model=)",
-         "no item column: models may share items or not (item=)"]),
+        ["no model column",
+         "no item column"]),
     "wide with blanks": (BLANK, {}, {"model": ["o1", *3 * ["o3"]], "score": [1, 0, 1, 0]},
-        ["2 of 6 scores are blank: dropped, not counted as wrong"]),
+        ["dropped 2 of 6 rows"]),
     "wide without items": ("task,o1,o3\nlaw,1,0\nlaw,0,1\n", {}, {"item": [1, 2, 1, 2]},
-        ["item: the number of the row, for want of a column (item=)"]),
-    "wide": (WIDE, {}, {}, ["one column of scores for each of 2 models: gpt-4, claude"]),
+        ["no item column"]),
+    "wide": (WIDE, {}, {}, ["one score column for each of 2 models: gpt-4, claude"]),
     "models by name": ("id,ada,bob,long\n1,1,1,0\n2,0,1,1\n", {"models": ["ada", "bob"]},
         {"model": ["ada", "ada", "bob", "bob"], "long": [0, 1, 0, 1]}, []),
     "other units": ("model,item,score\na,1,70\na,2,100\n", {}, {"score": [70, 100]},
-        ["scores run from 70 to 100: kept in that unit, as continuous"]),
+        ["scores range from 70 to 100"]),
     "labels called NA": ("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n", {},
         {"model": ["None"], "topic": ["NA"], "score": [1]}, []),
     "item ids that restart": ("model,topic,item,score\na,x,1,1\na,y,1,0\n", {},
@@ -100,7 +102,7 @@ CASES = {
     "item ids that restart in another": ("model,topic,area,item,score\nm,x,1,1,1\nm,y,1,1,0\n",
         {"topic": "area"}, {"item": [1, 1], "topic_in_file": ["x", "y"]}, [RESTART]),
     "words of a wide file": ("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n", {},
-        {"score": [1, 0, 0, 1]}, ["words as scores: 'correct' = 1, 'wrong' = 0"]),
+        {"score": [1, 0, 0, 1]}, ["read words as scores: 'correct' = 1, 'wrong' = 0"]),
 }  # fmt: skip
 
 
@@ -110,14 +112,14 @@ def test_tables(written, text, options, columns, notes):
     for name, values in columns.items():
         assert (read.items[name].tolist() if name in read.items else None) == values
     for note in notes:
-        assert read.notes.count(note) == 1
+        assert sum(found.startswith(note) for found in read.notes) == 1
 
 
 def test_named_columns_are_not_guessed(written):
     read = read_with_notes(written(TWO_TOPICS), topic="dataset", score="f1")
     assert rows(read.items) == [("a", "d", 1, 0.5)]
     assert read.items["category"].tolist() == ["c"]
-    assert not any(note.startswith(("topic", "score")) for note in read.notes)
+    assert not any(" is the " in note for note in read.notes if "topic" in note or "score" in note)
     assert read_with_notes(written(WIDE)).columns["score"] == ["gpt-4", "claude"]
 
 
@@ -135,7 +137,8 @@ def test_named_columns_are_not_guessed(written):
 def test_words_become_numbers(written, right, wrong):
     read = read_with_notes(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
     assert read.items["score"].tolist() == [1.0, 0.0]
-    said = f"words as scores: {right.lower()!r} = 1, {wrong.lower()!r} = 0" in read.notes
+    pairs = f"{right.lower()!r} = 1, {wrong.lower()!r} = 0"
+    said = any(note.endswith(pairs) for note in read.notes)
     assert said == (right != "1")
 
 
@@ -143,12 +146,12 @@ def test_words_become_numbers(written, right, wrong):
     ("role", "one", "other"),
     [("item", "7", "007"), ("item", "7.0", "7"), ("model", "a", "a "), ("topic", "Law", "law")],
 )
-def test_labels_that_look_alike_are_told(written, role, one, other):
+def test_similar_labels_have_a_note(written, role, one, other):
     row = {"model": "m", "topic": "t", "item": "i", "score": "1"}
     lines = [",".join((row | {role: label, "item": item}).values()) for label, item in
              ((one, one), (other, other), ("z", "z"))]  # fmt: skip
     notes = read_with_notes(written("\n".join(["model,topic,item,score", *lines]))).notes
-    told = f"{role}: {one!r} and {other!r} differ in blanks, case or zeros alone; they are taken"
+    told = f"{role} labels {one!r} and {other!r} "
     assert any(note.startswith(told) for note in notes)
     assert not any("'z'" in note for note in notes)
 
@@ -188,10 +191,10 @@ def test_integers_stay_integers_beside_a_blank_label(written):
     assert items["item"].tolist() == [7] and items["item"].dtype == "int64"
 
 
-def test_groups_of_no_items_are_left_out_aloud(written):
+def test_groups_of_no_items_are_skipped_with_a_note(written):
     read = read_with_notes(written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n"))
     assert read.groups["n"].tolist() == [9, 9]
-    assert read.notes[0] == "'n' is 0 in 1 of 3 rows, first in row 2: left out, as not run"
+    assert re.search("skipped 1 of 3 .*row 2.*'n'", read.notes[0])
     points = read_items(written("model,item,n,correct\na,1,4,2.5\na,2,4,3\n"), score="correct")
     assert points["score"].tolist() == [2.5, 3]
 
@@ -214,33 +217,32 @@ def test_labels_of_a_folder_are_of_one_kind(tmp_path):
 def test_file_is_not_read_as_wide_where_there_is_a_model_column(written):
     """Two binary columns beside a model column are two scores, not two models."""
     text = message(written("model,item,right,refused\na,1,1,0\na,2,0,1\n"))
-    assert text.startswith("Cannot find the scores")
-    assert "Columns: model, item, right, refused." in text
+    assert "model, item, right, refused." in text
 
 
 ERRORS = [
-    ("id,score,o1,o3\n1,0.5,1,0\n2,0.2,0,1\n", {}, "may be in column 'score', or in one column"),
-    ("a,b\n3,4\n", {}, "Cannot find the scores: no column has a usual name for them"),
+    ("id,score,o1,o3\n1,0.5,1,0\n2,0.2,0,1\n", {}, "'score'"),
+    ("a,b\n3,4\n", {}, "a, b"),
     ("model,item,score\na,1,1\n", {"score": "acc"},
-     "score= names column 'acc', but the file has only: model, item, score."),
+     "score= names column 'acc'"),
     ("id,ada,bob\n1,1,0\n", {"models": ["ada", "eve"]},
-     "models= names column 'eve', but the file has only: id, ada, bob."),
-    ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "Pass one or the other."),
-    ("id,ada,bob\n1,1,0\n2,0,maybe\n", {"models": ["ada", "bob"]}, "row 2: 'bob' holds 'maybe'"),
-    ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' holds 'x'"),
-    ("model,item,score\na,1,\n", {}, "All scores are blank"),
-    ("model,task,item,score\na,x,1,1\na,,2,1\n", {}, "row 2: the topic is blank in column 'task'"),
-    ("model,item,score\na,1,1\na,1,0\n", {}, "row 2: repeats item '1', which is in row 1."),
+     "models= names column 'eve'"),
+    ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "models="),
+    ("id,ada,bob\n1,1,0\n2,0,maybe\n", {"models": ["ada", "bob"]}, "row 2: 'bob' has 'maybe'"),
+    ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' has 'x'"),
+    ("model,item,score\na,1,\n", {}, "All scores"),
+    ("model,task,item,score\na,x,1,1\na,,2,1\n", {}, "row 2: column 'task'"),
+    ("model,item,score\na,1,1\na,1,0\n", {}, "row 2: repeats item '1' of row 1"),
     ("mode,item,score\ncot,1,1\ndirect,1,0\n", {},
      "In Python, pass model='mode'; or cluster='item'."),
     ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "In Python, pass topic=['mode']"),
-    ("model,k,n\na,3,9\nb,9,8\n", {}, "look like counts, but row 2 has 9 right of 8."),
-    ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
+    ("model,k,n\na,3,9\nb,9,8\n", {}, "row 2 has 9 correct of 8"),
+    ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "row 2 has 2.5 correct of 8"),
     ("model,topic,shots,item,score\nm,x,0,1,1\n", {"model": "shots", "topic": ["topic", "model"]},
-     "Column 'model' cannot be of the topic while 'shots' is the model"),
-    ("id,ada,bob\n1,1,0\n", {"models": []}, "models= is empty. Name the columns of scores"),
+     "Column 'model'"),
+    ("id,ada,bob\n1,1,0\n", {"models": []}, "models= is empty"),
     ("model;item;score;cost\na;1;1.000;0,5\na;2;900;0,4\n", {},
-     "'score' has '1.000', a thousand or a decimal: 'cost' has decimal commas."),
+     "'1.000' in 'score'"),
 ]  # fmt: skip
 
 
@@ -272,7 +274,7 @@ def test_livecodebench(data_folder):
     read = read_with_notes(data_folder / "livecodebench_execution.csv.gz")
     assert read.items["cluster"].nunique() == 92
     assert read.items["item"].nunique() == 479
-    assert "scores run from 0 to 100: kept in that unit, as continuous" in read.notes
+    assert any("from 0 to 100" in note for note in read.notes)
 
 
 def test_bbh_needs_the_model_named(data_folder):
@@ -286,7 +288,7 @@ def test_bbh_needs_the_model_named(data_folder):
 def test_score_columns_beside_a_model_column_are_no_models(written):
     path = written("model,item,0-shot,5-shot\na,1,1,1\na,2,0,1\nb,1,0,0\nb,2,1,0\n")
     said = message(path, models=["0-shot", "5-shot"])
-    assert "each row here is of one of the models in column 'model'. Pass score= with one" in said
+    assert "column 'model'" in said and "score=" in said
     assert read_items(path, score="0-shot")["score"].tolist() == [1, 0, 0, 1]
     wide = written("system,item,a,b\nx,1,1,0\ny,2,0,1\n")
     assert read_items(wide, models=["a", "b"])["model"].nunique() == 2
@@ -294,7 +296,7 @@ def test_score_columns_beside_a_model_column_are_no_models(written):
 
 def test_warns_of_ids_that_need_several_columns_of_topics(written):
     path = written("model,a,b,item,score\nm,x,1,1,1\nm,x,2,1,0\n")
-    with pytest.warns(UserWarning, match=r"Pass topic=\['a', 'b'\] to functions"):
+    with pytest.warns(UserWarning, match=r"topic=\['a', 'b'\]"):
         items = read_items(path, topic=["a", "b"])
     assert (
         compare_models(

@@ -50,7 +50,7 @@ def test_a_topic_of_one_model_may_have_the_sum_of_the_others_by_chance(read, nam
     """A name that holds such a word is none of a total: told, not refused."""
     rows = [("a", "x", 5, 5), ("a", "y", 5, 5), ("a", name, 10, 10)]
     table = pd.DataFrame(rows, columns=["model", "topic", "correct", "total"])
-    assert any("if it is their total" in doubt for doubt in read(table).doubts)
+    assert any(repr(name) in doubt for doubt in read(table).doubts)
 
 
 def test_means_of_a_total_are_seen_through_their_rounding(read):
@@ -77,15 +77,15 @@ def test_counts_that_are_the_sum_of_the_others_are_refused(read, models, name):
     k = table.loc[table["topic"] == name, "correct"].iloc[0]
     with pytest.raises(ValueError) as error:
         read(table)
-    assert f"it has 60 answers of a with scores that add up to {k}, and so" in str(error.value)
-    assert "leave out its rows" in str(error.value)
+    assert f"{name!r}" in str(error.value) and " 60 answers of a " in str(error.value)
+    assert f" {k}" in str(error.value)
     assert len(read(counts(models)).items) == 3 * len(models)
 
 
-def test_sum_by_chance_is_told(read):
+def test_sum_by_chance_has_a_note(read):
     found = read(with_total(counts("ab"), "x"))
     assert len(found.items) == 8
-    assert found.doubts[0].startswith("topic 'x' has as many answers, and scores as high, as all")
+    assert found.doubts[0].startswith("topic 'x'")
     assert found.doubts[0] in found.notes
 
 

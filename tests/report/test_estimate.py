@@ -148,10 +148,10 @@ def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
     table["question_id"] = table["task"] + table["question_id"].astype(str)
     result = run(written(table.assign(length=3)), "--csv")
     assert result.stderr.splitlines()[:7] == [
-        "model: column 'system'",
-        "item: column 'question_id'",
-        "topic: column 'task'",
-        "score: column 'correct'",
+        "column 'system' is the model",
+        "column 'question_id' is the item",
+        "column 'task' is the topic",
+        "column 'correct' is the score",
         "understood: 2 models, 4 topics, 24 items; 48 answers; scores 0 or 1",
         "crossed: every model answered every item",
         "not used: length (--features)",

@@ -46,7 +46,7 @@ def test_three_lines_of_notes_the_doubtful_first(written, capsys):
     first, second, last = (line for line in few if line[:7] != "warning")
     assert first.startswith("item ids") and second.startswith("missing: 12.5%")
     assert last == f"{len(notes) - 2} more notes: -v"
-    assert "model: column 'model'" in notes and "not used: length (--features)" not in few
+    assert "column 'model' is the model" in notes and "not used: length (--features)" not in few
     assert sum(line.startswith("warning: ") for line in few) == 1
     assert run("compare", str(path), "-q") == 0
     assert all(line.startswith("warning: ") for line in capsys.readouterr().err.splitlines())

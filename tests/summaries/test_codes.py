@@ -85,11 +85,11 @@ def test_names_that_lack_a_part_are_refused(column):
 def test_labels_that_are_lists_are_refused(engine):
     rows = pd.DataFrame({"model": ["a", "b"], "item": [[1], [2]], "score": [0, 1]})
     rows = nw.to_native(coded(rows, engine).frame)
-    with pytest.raises(TypeError, match=r"'item' must hold names or numbers, but holds List"):
+    with pytest.raises(TypeError, match=r"'item' .*List"):
         item_correlation(rows)
 
 
 def test_labels_without_an_order_are_refused():
     rows = pd.DataFrame({"model": [object(), object()], "item": [1, 1], "score": [0, 1]})
-    with pytest.raises(TypeError, match="'model' holds values without an order"):
+    with pytest.raises(TypeError, match="'model'"):
         item_correlation(rows)

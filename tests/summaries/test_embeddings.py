@@ -127,13 +127,13 @@ def test_few_texts_and_few_words():
 @pytest.mark.parametrize(
     ("columns", "arguments", "message"),
     [
-        ({"text": [1, 2]}, {}, "'text' must hold texts, but has 1"),
-        ({"text": ["a word", None]}, {}, "1 of 2 rows have no 'text'"),
+        ({"text": [1, 2]}, {}, "'text' .* has 1"),
+        ({"text": ["a word", None]}, {}, "1 of 2 .*'text'"),
         ({"words": ["a", "b"]}, {}, "items has no column 'text'"),
         ({"text": ["one", "two"]}, {"text": ["text"]}, "'text' must be numeric"),
         ({"text": []}, {}, "no rows"),
-        ({"text": [["a"], ["b"]]}, {}, r"'text' must hold texts, but has \['a'\]"),
-        ({"x": [np.inf, 1.0]}, {"text": ["x"]}, "1 of 2 rows have an infinite 'x'"),
+        ({"text": [["a"], ["b"]]}, {}, r"'text' .* has \['a'\]"),
+        ({"x": [np.inf, 1.0]}, {"text": ["x"]}, "1 of 2 .*'x'"),
     ],
 )
 def test_embedding_refuses(columns, arguments, message):
@@ -145,10 +145,10 @@ def test_embedding_refuses(columns, arguments, message):
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        (np.zeros(2), r"shape \(2,\) of 2 different texts"),
-        (np.zeros((1, 3)), r"shape \(1, 3\) of 2"),
+        (np.zeros(2), r"shape \(2,\) .*2 "),
+        (np.zeros((1, 3)), r"shape \(1, 3\) .*2 "),
         (np.zeros((2, 0)), r"shape \(2, 0\)"),
-        (np.array([[1.0], [np.nan]]), "infinite numbers for 1 of 2 different texts, such as 'two'"),
+        (np.array([[1.0], [np.nan]]), " 1 of 2 .* 'two'"),
     ],
 )
 def test_what_transformers_must_return(output, message):

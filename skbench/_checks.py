@@ -52,8 +52,9 @@ def floats(what, values, row="row {}".format):
         except (TypeError, ValueError, OverflowError):
             kind = ValueError if is_hashable(value) else TypeError
             raise kind(
-                f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. Encode words as "
-                "numbers, such as correct as 1 and incorrect as 0."
+                f"{what} must be numeric, but {row(at)} has {plain(value)!r:.60}. The argument "
+                # scikit-learn's check of estimators expects these words.
+                "must be a number or a string of a number. Encode words, such as correct as 1."
             ) from None
     return found
 

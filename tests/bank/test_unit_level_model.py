@@ -152,7 +152,7 @@ def test_the_target_among_the_past(bank, past, new):
 
 
 def test_percents_and_a_bank_of_shares_get_a_warning(bank, new):
-    with pytest.warns(UserWarning, match="'m12' 100"):
+    with pytest.warns(UserWarning, match="'m12' reach 100"):
         fitted(bank, new.assign(score=100 * new["score"]))
 
 

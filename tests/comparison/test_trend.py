@@ -88,7 +88,7 @@ def test_dates_are_years_however_they_are_written(scores, name):
     np.testing.assert_allclose(found.estimate.value, years.estimate.value)
     np.testing.assert_allclose(found.scores.low, expected.scores.low)
     assert found.unit == ("unit of day" if name == "years" else "year")
-    assert ("text" in " ".join(found.remarks)) == name.startswith("text")
+    assert ("UTC" in " ".join(found.remarks)) == name.startswith("text")
     other = trend(pl.from_pandas(items.sample(frac=1, random_state=0)), "day", model="version")
     np.testing.assert_allclose(other.to_frame().iloc[:, :6], found.to_frame().iloc[:, :6])
 
@@ -124,7 +124,7 @@ def test_versions_that_are_not_listed_are_left_out(scores):
 
 
 WRONG = {
-    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), "have them.*: 0, 1, 2, 3"),
+    "text": (dict(zip(range(4), ["v1", "v10", "v9", "v8"], strict=True)), "order=.* 0, 1, 2, 3"),
     "months": (dict(enumerate(["May 2024", "Jun", "Nov", "Jan 2025"])), "2024-05-13"),
     "days": (dict(enumerate(["13/02/2024", "01/03/2024", "1/4", "2/5"])), "2024-05-13"),
     "seconds": ({i: 1714521600 + 3e6 * i for i in range(4)}, "2024-05-01"),

@@ -109,7 +109,7 @@ def test_real_clusters(data_folder):
     text = " ".join(result.stdout.split())
     assert " 7.1 (standard error 3.9" in text
     assert "479 shared items" in text and "47%" in text
-    assert "cluster: column 'question_id'" in result.stderr
+    assert "'question_id' is the cluster" in result.stderr
 
 
 def test_population_of_topics_of_two_columns(tmp_path, monkeypatch):

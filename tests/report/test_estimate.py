@@ -349,11 +349,11 @@ def test_exit_codes_of_the_program(file, tmp_path, capsys):
     assert exit_code("guess")[0] == 2
 
 
-def test_missing_click_is_said_in_one_line():
+def test_missing_click_is_reported_in_one_line():
     code = "import sys; sys.modules['click'] = None; from skbench.report.cli import main; main()"
     result = in_a_process(code)
-    words = 'skbench: the command line needs click and rich: pip install "skbench[cli]"\n'
-    assert (result.returncode, result.stderr) == (1, words)
+    assert result.returncode == 1 and result.stderr.count("\n") == 1
+    assert result.stderr.endswith('pip install "skbench[cli]"\n')
 
 
 def in_a_process(code):

@@ -111,7 +111,7 @@ def test_a_percentage_of_scores_from_0_to_100_is_in_points(tmp_path, capsys):
     for margin in ("5%", "5"):
         assert run("gate", *paths, "--margin", margin, "--fail", "margin") == 0
         printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1] and "margin 5)" in printed[0]
+    assert printed[0] == printed[1] and "loss of 5." in printed[0]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The documentation: its code runs, and no public name is missing from it."""
 
+import ast
 import builtins
 import doctest
 import importlib
@@ -122,6 +123,15 @@ def test_the_page_shows_the_table_of_names_that_readers_use():
 
     written = runpy.run_path(DOC / "make_roles.py")["text"]()
     assert (DOC / "roles.inc").read_text() == written
+
+
+def test_headings_and_tables_of_docstrings_have_lines_of_their_own():
+    broken = r"[A-Za-z] -----|=== +[A-Za-z0-9]|[A-Za-z0-9] +===="
+    for path in sorted((DOC.parent / "skbench").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                assert not re.search(broken, text), f"{path.name}: {getattr(node, 'name', '')}"
 
 
 @pytest.mark.parametrize(

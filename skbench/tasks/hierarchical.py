@@ -112,10 +112,12 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     in percentage points, for the 16 models and 19 tasks of [1]_ (test_errors_on_thinned_test_sets).
     With 711 or more items, as in Tables 7 and 11 of [1]_, both priors agree in all printed digits.
 
-    ==============  ===========  ===============  ======= items per task  exponential  direct
-    estimate  default ==============  ===========  ===============  ======= 10              21.0
-    13.7             12.1 25              8.6          8.5              8.2 ==============
-    ===========  ===============  =======
+    ==============  ===========  ===============  =======
+    items per task  exponential  direct estimate  default
+    ==============  ===========  ===============  =======
+    10              21.0         13.7             12.1
+    25              8.6          8.5              8.2
+    ==============  ===========  ===============  =======
 
     Gibbs chains start at draws from the prior. Chains that start at counts in the thousands often
     fail to converge if tasks differ. In simulations under the exponential prior

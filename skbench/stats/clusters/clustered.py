@@ -112,10 +112,12 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
     ValueError
         If `kind` is unknown.
 
-    Notes ----- Cluster `c` has the proportion `p_c` of the group's items and the sum `r_c` of
-    residuals from the mean. The variance is ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0),
-    1/2 (CR2) or 1 (CR3). CR1 is CR0 times C / (C - 1) for C clusters. These are the sandwich
-    estimators of [1]_ for a model with only an intercept, where `p_c` is the leverage of a cluster.
+    Notes
+    -----
+    Cluster `c` has the proportion `p_c` of the group's items and the sum `r_c` of residuals from
+    the mean. The variance is ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0), 1/2 (CR2) or 1
+    (CR3). CR1 is CR0 times C / (C - 1) for C clusters. These are the sandwich estimators of [1]_
+    for a model with only an intercept, where `p_c` is the leverage of a cluster.
 
     The degrees of freedom of CR2 are those of [1]_ for independent items of equal variance,
     ``tr(M)^2 / tr(M^2)``. M has trace 1, `p_c` on its diagonal and ``-u_c u_d`` elsewhere, with
@@ -169,9 +171,11 @@ def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
     ClusterRobust
         As in `cluster_robust_variance`. A variance within rounding errors is 0.
 
-    Notes ----- The squared residuals of clusters of size s sum to ``squares - 2 s m sums + counts
-    s^2 m^2`` with the group mean m. To limit rounding errors, subtract a number near the overall
-    mean from the scores first.
+    Notes
+    -----
+    The squared residuals of clusters of size s sum to ``squares - 2 s m sums + counts s^2 m^2``
+    with the group mean m. To limit rounding errors, subtract a number near the overall mean from
+    the scores first.
 
     Examples
     --------

@@ -45,8 +45,10 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
     UnpairedDifference
         Difference of the means. Degrees of freedom are nan if both variances are 0.
 
-    Notes ----- The variance is ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)``
-    degrees of freedom.
+    Notes
+    -----
+    The variance is ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of
+    freedom.
 
     Examples
     --------

@@ -71,10 +71,12 @@ def difference_estimate(
     -------
     DifferenceEstimate
 
-    Notes ----- The estimate is ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @
-    f)`` over the labeled rows [1]_. Its variance is ``s_l^2 / n + s_u^2 / N`` with the sample
-    variances of ``y - power @ f`` and of ``power @ f``. If the labeled rows outnumber the unlabeled
-    ones, `s_u` is that of all rows.
+    Notes
+    -----
+    The estimate is ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over
+    the labeled rows [1]_. Its variance is ``s_l^2 / n + s_u^2 / N`` with the sample variances of
+    ``y - power @ f`` and of ``power @ f``. If the labeled rows outnumber the unlabeled ones, `s_u`
+    is that of all rows.
 
     With few binary labels the residuals often have no variance. So with `bounds` the variance of
     the labeled rows includes four pseudo-rows with the mean score: two with a label at each end of

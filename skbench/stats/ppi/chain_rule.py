@@ -132,8 +132,10 @@ def label_means(label_counts, label_values):
     -------
     ndarray of shape (n_groups, n_values)
 
-    Notes ----- The result is ``E m_a`` of `chain_moments`. With two labels it is (k + 1/2) / (n +
-    1) for k of n.
+    Notes
+    -----
+    The result is ``E m_a`` of `chain_moments`. With two labels it is (k + 1/2) / (n + 1) for k of
+    n.
 
     Examples
     --------
@@ -157,7 +159,9 @@ def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
     -------
     ndarray of shape (n_groups,)
 
-    Notes ----- The prior of the labels given a verdict is ``Dirichlet(s m)``. The center `m` is the
+    Notes
+    -----
+    The prior of the labels given a verdict is ``Dirichlet(s m)``. The center `m` is the
     distribution of all labels, or the mean of the distributions given each verdict, weighted by
     ``n_a (s + 1) / (n_a + s)``. The result averages over both centers and over strengths `s` of 1,
     4, 16, 64 and 256 by their marginal likelihood. The prior probability of the first center is

@@ -104,9 +104,11 @@ def merged_strata(n_labeled, n_unlabeled):
     ndarray of bool of shape (n_groups, n_strata)
         Whether the stratum is merged; False for strata without rows.
 
-    Notes ----- Strata with fewer than three labeled or three unlabeled rows are merged. While the
-    merged stratum is still too small, the smallest other stratum joins it. Hofer et al. (2024) call
-    it "miscellaneous".
+    Notes
+    -----
+    Strata with fewer than three labeled or three unlabeled rows are merged. While the merged
+    stratum is still too small, the smallest other stratum joins it. Hofer et al. (2024) call it
+    "miscellaneous".
 
     Examples
     --------
@@ -142,10 +144,12 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     -------
     StratifiedMean
 
-    Notes ----- The result has the mean and variance of ``sum p_k m_k``. The `m_k` are independent
-    with the given means and variances. The weights p have the Dirichlet distribution with
-    parameters ``N_k + 1 / K`` for K strata with rows (Hofer et al. 2024, Bayesian
-    Prediction-Powered Inference). The degrees of freedom are Satterthwaite's for the labeled parts.
+    Notes
+    -----
+    The result has the mean and variance of ``sum p_k m_k``. The `m_k` are independent with the
+    given means and variances. The weights p have the Dirichlet distribution with parameters ``N_k +
+    1 / K`` for K strata with rows (Hofer et al. 2024, Bayesian Prediction-Powered Inference). The
+    degrees of freedom are Satterthwaite's for the labeled parts.
 
     Examples
     --------

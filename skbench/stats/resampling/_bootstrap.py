@@ -129,9 +129,10 @@ def resampled_means(sums, sizes, counts, n_draws, rng):
         Mean score of each model over ``counts.sum()`` items or clusters drawn with replacement. All
         models have the same items.
 
-    Notes ----- With ``w ~ Multinomial(N, counts / N)`` a replicate is ``sum w_r sums_r / sum w_r
-    sizes_r``. This is the paired bootstrap for several models, and the cluster bootstrap if rows
-    are clusters.
+    Notes
+    -----
+    With ``w ~ Multinomial(N, counts / N)`` a replicate is ``sum w_r sums_r / sum w_r sizes_r``.
+    This is the paired bootstrap for several models, and the cluster bootstrap if rows are clusters.
 
     When not to use it: with few clusters C, because the variance is that of CR0, which is too small
     by a factor of about ``(C - 1) / C``.

@@ -118,8 +118,10 @@ def r_hat(chains):
     ndarray of shape (...)
         R-hat, which is 1 if chains agree; nan if all draws are equal. Above 1.01 use longer chains.
 
-    Notes ----- This is the split R-hat, the square root of the ratio of the pooled variance to the
-    mean variance within chains. Halves of chains count as chains.
+    Notes
+    -----
+    This is the split R-hat, the square root of the ratio of the pooled variance to the mean
+    variance within chains. Halves of chains count as chains.
 
     Examples
     --------

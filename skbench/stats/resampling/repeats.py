@@ -125,8 +125,10 @@ def flips(correct_a, runs_a, correct_b, runs_b):
     -------
     Flips
 
-    Notes ----- The p-value is twice the smaller tail of Fisher's exact test. The sum of `chance` is
-    the expected number of flips by noise. Of 1,000 items without a change, up to 50 have a p-value
+    Notes
+    -----
+    The p-value is twice the smaller tail of Fisher's exact test. The sum of `chance` is the
+    expected number of flips by noise. Of 1,000 items without a change, up to 50 have a p-value
     below 0.05.
 
     Examples

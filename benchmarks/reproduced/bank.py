@@ -24,14 +24,14 @@ from reproduced import (
 # Each benchmark by itself, README of github.com/felipemaiapolo/tinyBenchmarks.
 TINY = ("TruthfulQA", "GSM8K", "Winogrande", "ARC", "HellaSwag", "MMLU")
 ESTIMATES = {
-    "IRT": ("IRT, weighted anchors", "anchors by answers"),
-    "p-IRT": ("p-IRT on anchors", "one ability, not many"),
-    "gp-IRT": ("gp-IRT", "the mean of the two above"),
+    "IRT": ("IRT, weighted anchors", "anchors chosen by answers"),
+    "p-IRT": ("p-IRT on anchors", "one ability dimension instead of several"),
+    "gp-IRT": ("gp-IRT", "mean of the two estimates above"),
 }
 MATRIX_OF = {
-    "ARC": ("arc_challenge", "the same 1,172 items, but 218 other models"),
-    "GSM8K": ("gsm", "1,000 of 1,319 items, 83 models of HELM Lite, not some 400"),
-    "MMLU": ("mmlu", "567 items of five subjects, 83 models of HELM Lite, not some 400"),
+    "ARC": ("arc_challenge", "same 1,172 items, 218 other models"),
+    "GSM8K": ("gsm", "1,000 of 1,319 items, 83 HELM Lite models instead of about 400"),
+    "MMLU": ("mmlu", "567 items of five subjects, 83 HELM Lite models instead of about 400"),
 }
 N_ANCHORS, N_CORE = 100, 50
 N_TARGETS = 10  # new models of a split
@@ -73,7 +73,7 @@ def _tiny(n_splits):
             for method, (what, _) in ESTIMATES.items()
         ]
         if name not in MATRIX_OF:
-            why = "no matrix of items and models in the public tables at hand"
+            why = "the public data have no item-by-model matrix"
             rows += [Row(*cells, "-", why) for cells in printed]
             continue
         matrix, why = MATRIX_OF[name]
@@ -84,16 +84,21 @@ def _tiny(n_splits):
             for cells, here, (_, how) in zip(printed, ours[:3], ESTIMATES.values(), strict=True)
         ]
         rows += [
-            Row(f"{name}: unit-level model, random items", NOT_PRINTED, ours[3], "asked at random"),
+            Row(
+                f"{name}: unit-level model, random items",
+                NOT_PRINTED,
+                ours[3],
+                "items chosen at random",
+            ),
             Row(
                 f"{name}: mean of 100 random items",
                 NOT_PRINTED,
                 ours[4],
-                "what all have to beat",
+                "baseline for all other methods",
             ),
         ]
     title = "tinyBenchmarks: mean absolute error (standard deviation over models) at 100 items"
-    return Table(f"{title}; the paper's are of the best of five seeds", rows)
+    return Table(f"{title}; the paper reports the best of five seeds", rows)
 
 
 def _errors_at_anchors(scores, n_splits):
@@ -120,7 +125,7 @@ def _gaps(n_splits):
     rows = []
     column = "gap less than Random-Sampling"
     printed = quoted("Zhang, Dorner and Hardt", "second hand", GAPS[0], column)
-    why = "7 of 19 matrices; the paper's figure by second hand, its tables are not at hand"
+    why = "7 of 19 matrices; the paper's figure comes from a secondary source"
     for kind in ("interpolation", "extrapolation"):
         gaps = np.mean([_gaps_of(_scores(name), kind, n_splits) for name in MATRICES], axis=0)
         mean = gaps.mean(axis=0)
@@ -133,8 +138,8 @@ def _gaps(n_splits):
             cells = (printed, share, why) if known else (NOT_PRINTED, share)
             rows.append(Row(f"{kind}: {method}", *cells))
     return Table(
-        "Zhang, Dorner and Hardt: mean gap at 50 items, less than random sampling by (standard "
-        "error over splits)",
+        "Zhang, Dorner and Hardt: reduction of the mean gap relative to random sampling at 50 "
+        "items (standard error over splits)",
         rows,
     )
 
@@ -177,7 +182,7 @@ def _not_had():
             f"metabench: root mean square error, {what}",
             quoted("metabench", "abstract", what, "root mean square error"),
             "-",
-            "over 5,000 models, to be scraped; items chosen on them",
+            "more than 5,000 models without a data file; the paper chose items on them",
         )
         for what in ("single scores", "total score")
     ]
@@ -185,6 +190,6 @@ def _not_had():
         "FAQ (Wu, Nair and Candes 2026): effective sample size, up to",
         quoted("FAQ", "abstract", "effective sample size", "up to"),
         "-",
-        "its two suites are not at hand; items chosen while asking",
+        "its two suites are not available; items are chosen adaptively",
     )
-    return Table("Without public data at hand", [*meta, faq])
+    return Table("No public data available", [*meta, faq])

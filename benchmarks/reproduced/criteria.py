@@ -71,7 +71,7 @@ def _task_shares(name, board, fit):
         _row(
             f"{name}, share of a task in the variance of the {rule}{who}",
             _least_and_most(table.loc[models]),
-            f"{1 / table.shape[1]:.0%} would be equal",
+            f"equal shares would be {1 / table.shape[1]:.0%}",
         )
         for who, models in (("", slice(None)), (f", best {N_BEST}", best))
         for rule, table in _task_tables(board, fit).items()
@@ -94,8 +94,8 @@ def _two_languages(listed, fits):
         "these models only": [_task_tables(board, ranked(board)) for board in alone.values()],
     }
     why = {
-        "mean score": "in points, of other data sets in each language",
-        "mean rank": "the boards list different models, and more of them in Danish",
+        "mean score": "in points; each language has other data sets",
+        "mean rank": "the boards list different models; the Danish board lists more",
         "mean rank score": "same answers; the boards list different models",
     }
     rows = []
@@ -103,9 +103,9 @@ def _two_languages(listed, fits):
         for rule in first:
             gap = first[rule].mean(axis=1)[both] - second[rule].mean(axis=1)[both]
             text = f"{figure(gap.mean())}; {(gap < 0).mean():.0%}"
-            title = f"{rule}, mean of Danish less German; better in Danish: {what}"
+            title = f"{rule}, mean of Danish minus German; share better in Danish: {what}"
             rows.append(_row(title, text, why[rule] if what == "as published" else ""))
-    title = f"The five criteria: Comparison, of {len(both)} models on both boards (low is good)"
+    title = f"The five criteria: Comparison, {len(both)} models on both boards (lower is better)"
     return Table(title, rows)
 
 
@@ -120,10 +120,10 @@ def _equal_models(n_trials=1500, accuracy=0.7):
         gated = np.mean([welch_rank_scores(m, v, n).max() > 1 for m, v in moments])
         rows.append(
             Row(
-                f"two equal models, {n_items:,} items: called different",
+                f"two equal models, {n_items:,} items: reported as different",
                 printed,
                 figure(gated),
-                "printed in one direction, 0.10 in either; replicates of one test set are not "
+                "one-sided as printed, 0.10 two-sided; replicates of one test set are not "
                 "independent scores",
                 difference="+" + figure(gated - 2 * float(printed)),
             )
@@ -150,19 +150,20 @@ def _pairs(name, board, fit):
     apart = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
     return [
         _row(
-            f"{name}, {alike:,} of {pairs:,} pairs on a data set not significant: scores differ",
+            f"{name}, {alike:,} of {pairs:,} pairs not significantly different on a data set: "
+            "scores differ",
             f"{shown / alike:.0%}",
-            "each model is tested against the first of its tie only",
+            "the rule tests each model only against the first of its tie",
         ),
         _row(
-            f"{name}, the same by mean score or mean rank",
+            f"{name}, the same for the mean score or mean rank",
             f"{apart_at_all / alike:.0%}",
-            "any difference of means moves both; the text calls the mean score robust",
+            "any difference of means changes both, but the text calls the mean score robust",
         ),
         _row(
             f"{name}, models that share their overall score with another",
             f"{_finite(fit).duplicated(keep=False).sum()} of {len(models)}",
-            f"rank sets leave {1 - apart:.0%} of the pairs undecided",
+            f"rank sets do not distinguish {1 - apart:.0%} of the pairs",
         ),
     ]
 
@@ -178,19 +179,20 @@ def _magnitudes(name, board, fit):
     worth = (points.std(ddof=0) / points.loc[better].std(ddof=0)).sort_values()
     return [
         _row(
-            f"{name}, distance less score: mean, largest",
+            f"{name}, distance minus score: mean, largest",
             f"{lost.mean():.3f}, {lost.max():.3f}",
-            "in standard deviations; what the gate takes for nothing",
+            "in standard deviations; the rule counts nonsignificant differences as 0",
         ),
         _row(
-            f"{name}, mean rank: distance between neighbours on a data set, median, largest",
+            f"{name}, mean rank: distance between neighbors on a data set, median, largest",
             f"{np.median(steps):.3f}, {steps.max():.3f}",
-            "in standard deviations; each counts as one rank. The mean score keeps all of them",
+            "in standard deviations; each distance counts as one rank. The mean score keeps the "
+            "distances",
         ),
         _row(
-            f"{name}, worth of one point once the better half is by itself",
+            f"{name}, value of one point if only the better half is listed",
             f"{worth.iloc[0]:.1f} to {worth.iloc[-1]:.1f} times",
-            f"least on {worth.index[0]}, most on {worth.index[-1]}",
+            f"smallest on {worth.index[0]}, largest on {worth.index[-1]}",
         ),
     ]
 
@@ -212,20 +214,20 @@ def _one_joins(board, fit):
     moves, swaps = zip(*ranks, strict=True)
     return [
         _row(
-            f"danish, one of {len(full)} models joins: largest move of another's score",
+            f"danish, one of {len(full)} models is added: largest change of another score",
             f"median {np.median(largest):.3f}, largest {max(largest):.3f}",
             _widened(board, fit, full.index[int(np.argmax(largest))]),
         ),
         _row(
-            "danish, the same: pairs of others that change places",
+            "danish, the same: pairs of other models that swap places",
             f"median {np.median(swapped):.0f}, most {max(swapped)}",
-            "none by the mean score, which moves nobody",
+            "none by the mean score, because no other score changes",
         ),
         _row(
-            "danish, the same by mean rank: largest move in ranks, pairs that change places",
+            "danish, the same for the mean rank: largest change in ranks, pairs that swap places",
             f"median {np.median(moves):.2f}, largest {max(moves):.2f}; "
             f"median {np.median(swaps):.0f}, most {max(swaps)}",
-            "models that are better on a data set do not move there, as the text says",
+            "better models on a data set keep their rank there, as in the text",
         ),
     ]
 
@@ -239,9 +241,9 @@ def _joins_ten(board, fit, n_trials=50):
         without = ranked(small[small["model"] != new]).scores_[others]
         moves.append((ranked(small).scores_[others] - without).abs().max())
     return _row(
-        "danish, one model joins 10 others: largest move of another's score",
+        "danish, one model is added to 10 others: largest change of another score",
         f"median {np.median(moves):.3f}, largest {max(moves):.3f}",
-        f"{n_trials} draws; the text says that the effect tends to zero with more models",
+        f"{n_trials} draws; according to the text, the effect tends to zero with more models",
     )
 
 
@@ -270,9 +272,9 @@ def _champion(board, fit):
     new = one.assign(model="new", mean1=one["dataset"].map(means.max() + means.std(ddof=0)))
     moved = ranked(pd.concat([board, new])).scores_[full.index] - full
     return _row(
-        "danish, a model joins that is one standard deviation ahead: scores rise by",
+        "danish, a model one standard deviation above the best is added: scores rise by",
         f"{moved.min():.3f} to {moved.max():.3f}",
-        f"all scores are relative to the best; differences move by up to {np.ptp(moved):.3f}",
+        f"all scores are relative to the best; differences change by up to {np.ptp(moved):.3f}",
     )
 
 
@@ -284,5 +286,5 @@ def _better_half(board, fit):
     return _row(
         f"danish, only the better {len(better)} models listed: scores rise by",
         f"{moved.min():.2f} to {moved.max():.2f}",
-        "the standard deviation is of the models that are listed",
+        "the standard deviation depends on the listed models",
     )

@@ -25,7 +25,7 @@ def tables(arguments):
     for j, model in enumerate(g.labels):
         rows += _rows_of(f"Model {model}", g.z[j], np.sqrt(g.sigma2[j]), (e.low[j], e.high[j]))
     yield Table("Clustered standard errors: two models, four clusters", rows)
-    yield Table("The two models beside each other", [_overlap(), *_difference(items)])
+    yield Table("Comparison of the two models", [_overlap(), *_difference(items)])
 
 
 def _number(*cell):
@@ -33,7 +33,7 @@ def _number(*cell):
 
 
 def _items():
-    """Three items around each of the printed cluster means."""
+    """Return three items around each printed cluster mean."""
     rows = [
         (model, f"{c}/{i}", c, _number("Cluster means", f"Model {model}", c) + spread)
         for model in "AB"
@@ -65,23 +65,30 @@ def _rows_of(model, mean, error, default):
         f"[{figure(low, 3)}, {figure(high, 3)}]"
         for low, high in ((mean - half, mean + half), default)
     )
-    why_alone = f"no items are printed; right and wrong answers would take {n_items:.0f} of them"
-    why_mean = 'three items around each printed mean, ``cluster_weight="cluster"``'
-    why_t = "four clusters have 3 degrees of freedom: 3.18 in place of 1.96"
-    why_wide = "the same with one more cluster at 0 or at 1, which four do not rule out"
+    why_alone = (
+        f"the report prints no items; correct/incorrect answers would need {n_items:.0f} items"
+    )
+    why_mean = 'three simulated items around each printed mean, ``cluster_weight="cluster"``'
+    why_t = "four clusters have 3 degrees of freedom, so t is 3.18 instead of 1.96"
+    why_wide = "with one more cluster at 0 or at 1; four clusters cannot rule it out"
     why_more = (
-        f"{half:.4f} / {apart}, of which the report prints the roundings. Four clusters tell a "
-        f"standard error to a factor of {near:.2f} to {far:.2f}: {near * half / apart:.2f} to "
-        f"{far * half / apart:.2f} times the independent one"
+        f"{half:.4f} / {apart}, rounded in the report. A standard error from four clusters is "
+        f"uncertain by factors of {near:.2f} to {far:.2f}, so the ratio is between "
+        f"{near * half / apart:.2f} and {far * half / apart:.2f}"
     )
     rows = [
         ("independent samples: mean, half-width", printed["alone"], "-", why_alone),
         ("mean of cluster means", printed["mean"], figure(mean), why_mean),
-        ("1.96 clustered errors", printed["half"], figure(half, 4), "printed to three digits"),
+        (
+            "1.96 clustered standard errors",
+            printed["half"],
+            figure(half, 4),
+            "printed to three digits",
+        ),
         ("interval", printed["ends"], ends, ""),
-        ("half-width by t", NOT_PRINTED, figure(by_t, 3), why_t),
+        ("half-width with t", NOT_PRINTED, figure(by_t, 3), why_t),
         ("interval of ``DirectEstimator``", NOT_PRINTED, wide, why_wide),
-        ("added by clusters to the half-width", more, f"{half / apart - 1:.0%}", why_more),
+        ("growth of the half-width by clustering", more, f"{half / apart - 1:.0%}", why_more),
     ]
     return [Row(f"{model}, {what}", *cells) for what, *cells in rows]
 
@@ -98,7 +105,7 @@ def _overlap():
         "overlap of the intervals, independent and clustered",
         NOT_PRINTED,
         ", ".join(figure(length, 3) for length in lengths),
-        "larger, as the report says; overlap is no test of a difference",
+        "larger, as in the report; overlap is not a test of a difference",
     )
 
 
@@ -110,10 +117,10 @@ def _difference(items):
     p = f"{2 * student_t.sf(ratio, 3):.3f}, {2 * norm.sf(ratio):.3f}"
     alone = figure(found.unpaired_standard_error[0], 3)
     rows = [
-        ("", figure(e.value[0]), "of the printed cluster means"),
-        (", standard error, unpaired", alone, "all that the tables allow"),
-        (", standard error, paired by cluster", figure(error, 3), "B leads in every cluster"),
-        (", p value, paired: t, normal", p, "3 degrees of freedom decide"),
+        ("", figure(e.value[0]), "from the printed cluster means"),
+        (", standard error, unpaired", alone, "the only standard error that the tables allow"),
+        (", standard error, paired by cluster", figure(error, 3), "B is better in every cluster"),
+        (", p value, paired: t, normal", p, "3 degrees of freedom make the difference"),
         (", interval of ``compare_models``", ends, "with one more cluster at -1 or 1"),
     ]
     return [Row(f"A - B{what}", NOT_PRINTED, here, why) for what, here, why in rows]

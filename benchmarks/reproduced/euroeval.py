@@ -88,9 +88,9 @@ def _published():
         )
         sets = ranking.rank_sets()
         decided = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
-        why = "rank sets, all at once, 95%"
+        why = "simultaneous 95% rank sets"
         rows += [
-            Row(f"{name}, pairs told apart", NOT_PRINTED, f"{decided:.0%}", why),
+            Row(f"{name}, pairs distinguished", NOT_PRINTED, f"{decided:.0%}", why),
             Row(f"{name}, may be the best", NOT_PRINTED, f"{sets['best'].sum()}", why),
         ]
     return Table("Published ranks, April 2026", rows)
@@ -108,8 +108,8 @@ def _not_the_same(board, scores):
         (ranked(other).scores_[scores.index] - scores).abs().max() for other in (rounded, fewer)
     )
     return (
-        f"printed to 0.01: such errors drawn anew move scores by up to {by_rounding:.3f}. Without "
-        f"{len(out)} of {len(others)} models that have no rank they move by up to {by_models:.3f}"
+        f"inputs are rounded to 0.01, and rounding moves scores by up to {by_rounding:.3f}. "
+        f"Without {len(out)} of {len(others)} unranked models, scores move by up to {by_models:.3f}"
     )
 
 
@@ -141,19 +141,21 @@ def _intervals():
             f"{(found - raw['total_ci']).abs().max():.1e}",
         )
         for what, found, why in (
-            (f"{z} standard errors", exact, "half-widths and the ten scores are printed to 1e-4"),
+            (f"{z} standard errors", exact, "half-widths and scores are printed to 1e-4"),
             (
                 '``RepeatedRuns("sem")``',
                 ours,
-                f"1.95996, the normal quantile, where {z} is written",
+                f"normal quantile 1.95996 instead of {z}",
             ),
         )
     ]
     ratio = np.nanmedian((wide.high - wide.low) / (sem.high - sem.low))
-    why = 'median over the records; the default, ``RepeatedRuns("bootstrap")``'
+    why = 'median over the records for the default, ``RepeatedRuns("bootstrap")``'
     rows += [
         *_coverage(),
-        Row("width of the interval that covers, relative", NOT_PRINTED, f"{ratio:.1f}", why),
+        Row(
+            "relative width of the interval with correct coverage", NOT_PRINTED, f"{ratio:.1f}", why
+        ),
     ]
     return Table("Intervals of ten bootstrap evaluations, ScandEval 2023", rows)
 
@@ -167,7 +169,7 @@ def _coverage(n_trials=20_000, n_items=500, accuracy=0.7):
     rows = []
     level = quoted("EuroEval", "Robust Evaluation", "interval", "level")
     for interval, printed, why in (
-        ("sem", level, f"leaves out the luck of the test set; {normal:.0%} for normal scores"),
+        ("sem", level, f"ignores the sampling of the test set; {normal:.0%} for normal scores"),
         ("bootstrap", NOT_PRINTED, "nominal 95%: t s sqrt(1 + 1/10), 9 degrees of freedom"),
     ):
         e = RepeatedRuns(interval).fit(pd.DataFrame({"trial": range(n_trials)}), raw).estimate()
@@ -201,7 +203,8 @@ def _noise(n_trials):
                 f"{n_models} equal models, {n_datasets} data sets: rank sets wrong",
                 NOT_PRINTED,
                 figure(share, 3, np.sqrt(share * (1 - share) / n_trials)),
-                f"nominal 0.05; published scores differ in {gated / n_trials:.0%} of {n_trials}",
+                f"nominal 0.05; published scores differ in {gated / n_trials:.0%} of {n_trials} "
+                "simulations",
             )
         )
-    return Table("How much of an order is noise (simulated, 500 items)", rows)
+    return Table("Ranking of equal models (simulated, 500 items)", rows)

@@ -111,20 +111,21 @@ def _design(studies, arguments):
                     form="{} to more than {}",
                 ),
                 f"{groups[0]} to {groups[-1]}",
-                "2 data sets in 4 designs, which drop small topics; section 4.1 names 14 sets",
+                "2 data sets in 4 designs without the smallest topics; section 4.1 names 14 data "
+                "sets",
                 difference="",
             ),
             Row(
                 "repetitions",
                 quoted("F24", "Section 4.2", "repetitions", "number"),
                 f"{arguments.repetitions}",
-                "standard errors over repetitions stand in brackets",
+                "parentheses contain standard errors over repetitions",
             ),
             Row(
                 "half-width of DT's interval, accuracy 0.1, n = 50",
                 quoted("F24", "Section C.1.1", "DT interval, n = 50", "half-width"),
                 figure(wilson, 3),
-                f"Wilson's, which the paper uses (section 3); Wald's is {figure(wald, 3)}",
+                f"Wilson, as in section 3 of the paper; Wald gives {figure(wald, 3)}",
             ),
         ],
     )
@@ -146,15 +147,15 @@ def _table_1(study):
             f"{big_bench}: {column}",
             quoted("F24", "Table 1", big_bench, column),
             figure(means.loc[name].mean(), 1, means.loc[name].sem()),
-            "BIG-Bench-Hard stands in: 27 tasks, 10 items or little more of each, one model",
+            "BIG-Bench-Hard instead: 27 tasks with 10 or slightly more items each, one model",
         )
         for name, column in ((DT, "DT"), (SR, "SR"), (EB, "EB"))
     ]
     for name, why in (
         (
             "SQuAD2.0 (F1 score)",
-            "answers are not in the data folder. Not on a scale from 0 to 1: means of ten scores "
-            "have a variance of at most 0.25 / 10, which is 25.0 on the scale of this table",
+            "answers are not in the data folder. The scale cannot be 0 to 1, because means of "
+            "ten scores have a variance of at most 0.25 / 10, or 25.0 on the scale of this table",
         ),
         ("Trivia QA (exact match)", "answers of the four models are not in the data folder"),
     ):
@@ -174,7 +175,7 @@ def _table_2(summary):
                     f"n = {n}, {column}",
                     quoted("F24", "Table 2", f"n = {n}", column),
                     figure(np.median(ratios)),
-                    f"median of two data sets, {each}; the paper's of twelve",
+                    f"median of two data sets, {each}; the paper uses twelve",
                 )
             )
     return Table("Table 2: error relative to direct, equal sizes, median over data sets", rows)
@@ -204,8 +205,8 @@ def _table_3(summary, arguments):
                 for data in DATA
             ]
     return Table(
-        "Table 3: error relative to direct (here one data set and the standard error, in the paper "
-        "the mean over data sets and their standard deviation)",
+        "Table 3: error relative to direct (here one data set and its standard error; in the "
+        "paper the mean and standard deviation over data sets)",
         rows,
     )
 
@@ -213,11 +214,11 @@ def _table_3(summary, arguments):
 WHY_TABLE_3 = {
     EB: "one random split; models share items",
     OURS: "folds by topic, eight splits",
-    EB_LASSO: "features standardized, penalty by cross-validation over groups. A.1: about as good "
-    "as structured regression; not said which regression Table 3's EB has",
-    LASSO_PUBLISHED: "penalty by cross-validation over groups, which have no intercept there; the "
-    "paper does not say over what",
-    LASSO: "penalty of least estimated risk",
+    EB_LASSO: "features standardized, penalty by cross-validation over groups. A.1 calls it about as "
+    "good as structured regression; the regression of EB in Table 3 is not named",
+    LASSO_PUBLISHED: "penalty by cross-validation over groups, so held-out groups have no intercept; "
+    "the paper does not specify the folds",
+    LASSO: "penalty with the smallest estimated risk",
     LASSO_BY_ITEMS: "penalty by splitting the items of each group",
 }
 
@@ -230,7 +231,14 @@ def _figure_2(summary, studies):
     rows = []
     for study, fitted in studies.items():
         here = _joined(SHORT, lambda name, study=study: _cell(summary, study, name))
-        rows.append(Row(study, NOT_PRINTED, here, f"picture; {len(fitted.truth_)} groups here"))
+        rows.append(
+            Row(
+                study,
+                NOT_PRINTED,
+                here,
+                f"figure without numbers; {len(fitted.truth_)} groups here",
+            )
+        )
     ahead = _joined(
         SHORT, lambda name: sum(summary.loc[(study, name), "mse_ratio"] < 1 for study in studies)
     )
@@ -239,7 +247,7 @@ def _figure_2(summary, studies):
             f"less error than DT, of {len(studies)} settings",
             NOT_PRINTED,
             ahead,
-            "the text: EB on all, SR on most data sets, not on BIG-bench",
+            "text: EB on all data sets, SR on most but not on BIG-bench",
         )
     )
     for name in DATA:
@@ -253,12 +261,12 @@ def _figure_2(summary, studies):
                         "F24", "Section 4.3", "MSE of EB lower on average", "than SR", "than DT"
                     ),
                     ", ".join(lower),
-                    "one data set; the paper's mean over its data sets",
+                    "one data set; the paper averages over its data sets",
                 )
             )
     return Table(
-        "Figure 2: error relative to direct. In the picture EB is the lowest of DT, SR and EB in "
-        "most places",
+        "Figure 2: error relative to direct. In the figure, EB has the lowest error of DT, SR "
+        "and EB in most settings",
         rows,
     )
 
@@ -274,12 +282,16 @@ def _figure_3(studies):
             )
             rows.append(
                 Row(
-                    f"{data}, {size}".replace(" items", "") + " items", NOT_PRINTED, here, "picture"
+                    f"{data}, {size}".replace(" items", "") + " items",
+                    NOT_PRINTED,
+                    here,
+                    "figure without numbers",
                 )
             )
     return Table(
-        "Figure 3: error relative to direct by size of group, proportional design. In the picture "
-        "SR is below DT up to 15 items and often above it beyond, EB below or near both",
+        "Figure 3: error relative to direct by size of group, proportional design. In the "
+        "figure, SR is below DT up to 15 items and often above DT in larger groups; EB is below "
+        "or near both",
         rows,
     )
 
@@ -315,7 +327,7 @@ def _by_quarter(study, estimator):
     none = (own["high"] == own["low"]).mean()
     return (
         f"{estimator}: {shares.min():.0%} to {shares.max():.0%} in quarters of the repetitions; "
-        f"{none:.0%} of intervals without width"
+        f"{none:.0%} of intervals have zero width"
     )
 
 
@@ -326,7 +338,9 @@ def _by_model(name, study, arguments):
         here = _joined((SR, EB), lambda which, model=model: _cell(together, model, which))
         row = own.summary().loc[EB]
         by_itself = figure(row["mse_ratio"], 2, row["standard_error"])
-        rows.append(Row(model, NOT_PRINTED, f"{here}; EB alone {by_itself}", "picture"))
+        rows.append(
+            Row(model, NOT_PRINTED, f"{here}; EB alone {by_itself}", "figure without numbers")
+        )
     ratios = [own.summary().loc[EB, "mse_ratio"] for own in alone.values()]
     means = [together.xs(which, level="estimator")["mse_ratio"].mean() for which in (SR, EB)]
     rows.append(
@@ -334,16 +348,16 @@ def _by_model(name, study, arguments):
             "mean over LLMs",
             NOT_PRINTED,
             f"SR {figure(means[0])}; EB {figure(means[1])}; EB alone {figure(np.mean(ratios))}",
-            "the text says that EB alone is only slightly worse",
+            "according to the text, EB alone is only slightly worse",
         )
     )
     spread = _spread(study)
     rows.append(
         Row(
-            "standard deviation over topics of an LLM",
+            "standard deviation over the topics of an LLM",
             NOT_PRINTED,
             f"truth {figure(spread['truth'])}; SR {figure(spread[SR])}; EB {figure(spread[EB])}",
-            "the text: SR hardly differs between the tasks of an LLM",
+            "text: SR hardly differs between the tasks of an LLM",
         )
     )
     return Table(
@@ -377,18 +391,18 @@ def _left_out(summary, arguments):
             "without confidence scores",
             NOT_PRINTED,
             "-",
-            "the data folder has none of LLMs; those of classifiers of images below",
+            "the data folder has no confidences of LLMs; image classifiers are below",
         )
     )
     return Table(
-        "Section 4.3, features left out of SR: MMLU-Pro, proportional, error relative to direct, "
-        "and growth of SR's error",
+        "Section 4.3, SR without groups of features: MMLU-Pro, proportional, error relative to "
+        "direct, and increase of the SR error",
         rows,
     )
 
 
 SAID = {
-    "models": "the text: together with confidence scores the largest growth",
-    "embedding": "the text: no strong effect. Split items: leave_out_covariates on all results",
-    "subjects": "the text: no strong effect; trees tuned without strata",
+    "models": "text: together with confidence scores the largest increase",
+    "embedding": "text: no strong effect. Item splits: leave_out_covariates on all results",
+    "subjects": "text: no strong effect; trees tuned without strata",
 }

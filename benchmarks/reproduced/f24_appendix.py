@@ -42,7 +42,7 @@ def balance(arguments):
             f"{data}, n = {n}",
             NOT_PRINTED,
             "as published {}, default {}".format(*map(figure, means)),
-            "two draws. Random splits hide noise that models share, so A is too small"
+            "two draws. Random splits hide the noise that models share, so A is too small"
             if data == "MMLU-Pro"
             else "two draws",
         )
@@ -51,8 +51,9 @@ def balance(arguments):
         )
     ]
     return Table(
-        "Section C.1: how EB balances DT and SR, as mean weight of DT over groups. Announced, not "
-        "printed; section 4.3 says that EB is near DT in large groups",
+        "Section C.1: balance of DT and SR in EB, as the mean weight of DT over groups. The "
+        "paper announces but does not print it. According to section 4.3, EB is near DT in large "
+        "groups",
         rows,
     )
 
@@ -70,9 +71,9 @@ def clustered(arguments):
         ),
     ]
     return Table(
-        "Section 4.1, data sets without topics (ANLI, ARC, MathQA, Swag): MMLU-Pro with topics by "
-        "``cluster_items``, proportional, error relative to direct. The text has ANLI: SR ahead of "
-        "DT, EB mostly ahead of SR",
+        "Section 4.1, data sets without topics (ANLI, ARC, MathQA, Swag): MMLU-Pro with topics "
+        "from ``cluster_items``, proportional, error relative to direct. Text, on ANLI: SR has "
+        "less error than DT, and EB mostly less than SR",
         rows,
     )
 
@@ -86,7 +87,14 @@ def captions(study):
         sd = groups["estimate"].std().mean()
         bias = (groups["estimate"].mean() - groups["truth"].mean()).abs().mean()
         here = f"sd {figure(sd, 3)}, bias {figure(bias, 3)}"
-        rows.append(Row(f"{name}, mean over groups", NOT_PRINTED, here, "picture, of captions"))
+        rows.append(
+            Row(
+                f"{name}, mean over groups",
+                NOT_PRINTED,
+                here,
+                "figure without numbers, of captions",
+            )
+        )
     return Table("Figure 6: estimates of one group over samples, here MMLU-Pro, ten items", rows)
 
 
@@ -104,7 +112,7 @@ def images(arguments):
         Row(which, NOT_PRINTED, figure(ratios[which], 2, errors[which]), why)
         for which, why in (
             (SR, "C.2: better than DT on some data sets, far worse on others"),
-            (EB, "C.2: like DT and always better than SR"),
+            (EB, "C.2: similar to DT and always better than SR"),
             (OURS, "folds by topic"),
         )
     ]
@@ -112,10 +120,10 @@ def images(arguments):
         which = f"{SR} without {name}"
         more = table.loc[which, "mse"] / table.loc[SR, "mse"] - 1
         here = f"{figure(ratios[which], 2, errors[which])}, {more:+.0%}"
-        rows.append(Row(which, NOT_PRINTED, here, "the text: the largest growth, of LLMs"))
+        rows.append(Row(which, NOT_PRINTED, here, "text: the largest increase, for LLMs"))
     return Table(
-        "Figure 5 (CLIP) and section 4.3: digits-C stands in, five classifiers, 20 images of each "
-        "group, error relative to direct and growth of SR's",
+        "Figure 5 (CLIP) and section 4.3: digits-C instead, five classifiers, 20 images per "
+        "group, error relative to direct and increase of the SR error",
         rows,
     )
 
@@ -135,16 +143,16 @@ def people(arguments):
             f"{short} {figure(ratios[which], 2, errors[which])}"
             for which, short in ((SR, "SR"), (EB, "EB"), (OURS, "default"))
         )
-        rows.append(Row(f"{name}, {score}", NOT_PRINTED, here, "picture"))
+        rows.append(Row(f"{name}, {score}", NOT_PRINTED, here, "figure without numbers"))
     printed = quoted(
         "F24", "Figure 7", "prediction tasks", "EB as precise or more", "of", form="{} of {}"
     )
     rows.append(
         Row(
-            "EB as precise as DT and SR, or more",
+            "EB at least as precise as DT and SR",
             printed,
             f"{best} of {len(studies)}",
-            "2 tasks by 3 scores: the two where the paper has SR ahead, too",
+            "2 tasks by 3 scores; the paper also has SR ahead on these two tasks",
         )
     )
     printed = quoted("F24", "Section C.4", "classifiers", "folds", "trained on")
@@ -154,19 +162,19 @@ def people(arguments):
             f"less error than DT, of {len(studies)}",
             NOT_PRINTED,
             "SR {}; EB {}; default {}".format(*ahead.values()),
-            "the text: SR and EB on both tasks",
+            "text: SR and EB on both tasks",
         )
     )
     for name, attributes in (("COMPAS", "race, sex and age"), ("student", "sex and age")):
         fewer = quoted("F24", "Figure 7", "COMPAS, Student Math", "fewer groups than")
-        why = f"people by {attributes}"
+        why = f"groups by {attributes}"
         rows.append(Row(f"{name}, groups: fewer than", fewer, f"{sizes[name]}", why, difference=""))
     rows.append(
         Row("five ACS tasks, student Portuguese", NOT_PRINTED, "-", "not in the data folder")
     )
     return Table(
-        "Figure 7: tables of people, error relative to direct. In the picture SR is below EB and "
-        "EB below 1 on COMPAS and student math",
+        "Figure 7: tables of people, error relative to direct. In the figure, SR is below EB, "
+        "and EB is below 1 on COMPAS and student math",
         rows,
     )
 
@@ -210,19 +218,19 @@ def not_had():
                 "Figure 1 (HellaSwag, Gemma)",
                 NOT_PRINTED,
                 "-",
-                "picture; answers of this model; Figure 6 above is its like",
+                "needs the answers of this model; Figure 6 above is similar",
             ),
             Row(
                 "Figure 5 (CLIP)",
                 NOT_PRINTED,
                 "-",
-                "predictions; other images above",
+                "needs the predictions; other images are above",
             ),
             Row(
                 "C.3 (captions): MSE of SR and EB below DT's",
                 quoted("F24", "Section C.3", "MSE lower than DT", "SR", "EB"),
                 "-",
-                "CLAIR scores of the captions",
+                "needs the CLAIR scores of the captions",
             ),
         ],
     )

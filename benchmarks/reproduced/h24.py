@@ -40,11 +40,11 @@ SYSTEMS = {
 }
 ALL_SYSTEMS = "DPR FiD ANCE/FiD RocketQAv2/FiD Contriever/FiD FiD-KD GAR+/FiD EviGen EMDR2 R2-D2"
 CLASSICAL, DIFFERENCE, TUNED, CHAIN = h24_scores.PUBLISHED.values()
-IN_PLACE = "F1 in place of Gemini"
-BY_F1 = f"five systems of ten, {IN_PLACE}"
-_ABSENT = "its answers and labels are public, and not in the data folder"
-_UNMATCHED = {"DPR": "; the printed share is 177 of 301, and ten labels are not matched here"}
-FID = "FiD, the one system whose verdicts are public; the paper's are means over ten"
+IN_PLACE = "F1 instead of Gemini"
+BY_F1 = f"five of ten systems, {IN_PLACE}"
+_ABSENT = "answers and labels are public but not in the data folder"
+_UNMATCHED = {"DPR": ". The printed share is 177 of 301; ten labels have no match here"}
+FID = "only FiD has public verdicts; the paper prints means over ten systems"
 # Of the distance of the 2.5% and 97.5% quantiles of one normal draw, in standard deviations.
 _QUANTILE_ERROR = np.sqrt(2 * 0.025 * 0.95) / norm.pdf(1.96)
 WIDTH = "mean interval width", "width ratio to classical"
@@ -114,8 +114,8 @@ def _table_4(systems):
                 name,
                 quoted("H24", "Table 4", name, "EM", "F1", "Human", "delta"),
                 ", ".join(figure(x, 1) for x in found) + f", +{figure(gain, 1)}",
-                f"{labeled.sum()} labels, joined on question and answer; the last is the human "
-                f"share minus exact match where there are labels{_UNMATCHED.get(name, '')}",
+                f"{labeled.sum()} labels, joined on question and answer. The last figure uses "
+                f"labeled rows only{_UNMATCHED.get(name, '')}",
             )
         )
     rows += [
@@ -128,7 +128,7 @@ def _table_4(systems):
         for name in ALL_SYSTEMS.split()
         if name not in systems
     ]
-    return Table("Table 4: exact match, F1, human and what people add, in %", rows)
+    return Table("Table 4: exact match, F1, human labels and human minus exact match, in %", rows)
 
 
 def _by_number(verdicts, n=0.0, u=0.5, y=1.0):
@@ -170,15 +170,15 @@ def _table_5():
                 "classical, all ten systems",
                 quoted("H24", "Table 5", "classical", WIDTH[0]),
                 figure(_printed_wald(), 3),
-                "Wald, from the printed human shares (Table 4) and numbers of labels (Table 7), of "
-                "EMDR2 220 of 274; the text names Clopper-Pearson, which is wider",
+                "Wald, from the proportions in Table 4 and the label counts in Table 7 (EMDR2: "
+                "220 of 274). The text names Clopper-Pearson, but its interval is wider",
             ),
             *(
                 _width_row(name, "Table 5", name, w, classical, setting + FID)
                 for (name, w), setting in zip(width.items(), settings, strict=True)
             ),
             Row(
-                "chain rule: smaller than classical, than difference",
+                "chain rule: narrower than classical, than difference estimate",
                 quoted("H24", "Section 5.2.2", "chain rule", *smaller),
                 f"{100 * (1 - chain / classical):.0f}%, {100 * (1 - chain / difference):.0f}%",
                 FID,
@@ -196,10 +196,10 @@ def _table_5():
                 )
             ),
             Row(
-                "chain rule, its ends against 4 million draws",
+                "chain rule, limits compared with 4 million draws",
                 NOT_PRINTED,
                 f"{apart:.0e}",
-                "quadrature; the paper's 10,000 draws err by 6e-4",
+                "quadrature; the paper's 10,000 draws have an error of 6e-4",
             ),
         ],
     )
@@ -235,7 +235,7 @@ def _table_6(rated):
             "section 6: difference estimate, with engineering of the autorater",
             quoted("H24", "Section 6", "open QA", "with engineering"),
             f"{100 * mean_width(DIFFERENCE) / classical:.0f}%",
-            f"of two verdicts; {BY_F1}",
+            f"with two verdicts; {BY_F1}",
         )
     )
     drawn = {
@@ -250,7 +250,7 @@ def _table_6(rated):
                 f"5.4.3: chain rule, {name}",
                 quoted("H24", "Section 5.4.3", "chain rule", name),
                 figure(width, 6, error),
-                f"``MonteCarloPPI``, {e.n_draws:,} draws, with their error; {BY_F1}",
+                f"``MonteCarloPPI``, {e.n_draws:,} draws, with Monte Carlo error; {BY_F1}",
             )
         )
     return Table("Table 6, 5.4.3 and 6: width at 300 labels and relative to classical", rows)
@@ -286,10 +286,13 @@ def _table_7(rated):
         return Row(name, printed, f"{n:.0f} of {total:.0f}", why)
 
     more = quoted("H24", "Section 5.2.3", "n+", "average", "more labels")
-    alike = "the paper probably counts rows alike in question and answer once"
+    alike = "the paper probably counts duplicate rows once"
     share = need["average"][0] / need["average"][1]
     absent = [name for name in ALL_SYSTEMS.replace("+", "").split() if name not in need]
-    unread = "three of 300 verdicts are neither yes nor no: here no, in the paper exact match"
+    unread = (
+        "three of 300 verdicts are neither yes nor no; they count as no here and by exact match in "
+        "the paper"
+    )
     exact = ClassicalMean("clopper-pearson")
     return Table(
         "Table 7, 5.2.3 and 6: labels needed for a width",
@@ -309,10 +312,10 @@ def _table_7(rated):
             ),
             n_min("FiD, Gemini's verdicts", "FiD", *_labels_needed(*fid, rng), unread),
             n_min(
-                "the same for the width of Clopper-Pearson's interval",
+                "the same for the width of the Clopper-Pearson interval",
                 "FiD",
                 *_labels_needed(*fid, rng, exact),
-                "the text calls this the classical interval; the widths of Tables 5 and 6 are not",
+                "the text calls this the classical interval, but Tables 5 and 6 have other widths",
             ),
             Row(
                 "share of the labels that the chain rule needs",
@@ -324,10 +327,10 @@ def _table_7(rated):
                 "section 6: fewer labels",
                 quoted("H24", "Section 6", "open QA", "fewer labels"),
                 f"{100 * (1 - share):.0f}%",
-                "60% fewer in section 6, where section 5.2.3 says that 60% are needed",
+                "section 6 claims 60% fewer labels; section 5.2.3 claims that 60% are needed",
             ),
             Row(
-                "n+: labels for the chain rule's width by the classical method",
+                "n+: labels that the classical method needs for the chain rule width",
                 more,
                 f"{n_plus:.0f}, {100 * (n_plus / need['average'][1] - 1):.0f}%",
                 BY_F1,
@@ -363,20 +366,20 @@ def _table_9():
         f"{first}: difference estimate": (
             n_u_y,
             classical,
-            "of n, u, y = 0, 1, 2; the text calls its figures those of the best of six orders, "
-            f"which do not fit: {', '.join(best)} = 0, 1, 2 is best here, with "
-            f"{figure(codes[best], 3)}, {figure(codes[best] / classical)}; {FID}",
+            "order n, u, y = 0, 1, 2. The text attributes its figures to the best of six orders, "
+            f"but here {', '.join(best)} = 0, 1, 2 is best, with {figure(codes[best], 3)}, "
+            f"{figure(codes[best] / classical)}; {FID}",
         ),
         f"{first}: classical": (classical, classical, f"0.105 in Table 5; {FID}"),
         f"{last}: difference estimate": (
             _width(DIFFERENCE, signed, 2 * y - 1),
             2 * classical,
-            "labels are -1 and +1, so this is Table 5 on twice the scale",
+            "labels are -1 and +1, so widths are twice those of Table 5",
         ),
         f"{last}: classical": (2 * classical, 2 * classical, FID),
     }
     rows = [_width_row(name, "Table 9", name, *rest) for name, rest in widths.items()]
-    return Table("Table 9: numbers in place of the verdicts y, n and u", rows)
+    return Table("Table 9: numeric codes of the verdicts y, n and u", rows)
 
 
 def _figure_4(rated):
@@ -394,6 +397,11 @@ def _figure_4(rated):
         here = "; ".join(f"{figure(low, 3)} to {figure(high, 3)}" for low, high in ends)
         why = "the figure prints no numbers"
         rows.append(
-            Row(name, NOT_PRINTED, here, why if "Gemini" in name else f"{why}; F1, no abstention")
+            Row(
+                name,
+                NOT_PRINTED,
+                here,
+                why if "Gemini" in name else f"{why}; F1, without abstentions",
+            )
         )
-    return Table("Figure 4: intervals, classical; difference estimate; chain rule", rows)
+    return Table("Figure 4: intervals (classical; difference estimate; chain rule)", rows)

@@ -34,8 +34,8 @@ def figure_5(pairs, why):
     rows = []
     all_pairs = quoted("H24", "Section 5.3.1", "pairs", "number")
     found = (
-        f"{len(apart)} pairs of open QA, {min(apart):.2f} to {max(apart):.2f} apart, in place of "
-        f"{all_pairs} of attributed QA; {why}"
+        f"{len(apart)} pairs of open QA with differences of {min(apart):.2f} to {max(apart):.2f}, "
+        f"instead of {all_pairs} of attributed QA; {why}"
     )
     for n in (100, 200):
         separated = []
@@ -55,7 +55,7 @@ def figure_5(pairs, why):
                 found,
             )
         )
-    return Table("Figure 5: share of pairs that are separated", rows)
+    return Table("Figure 5: proportion of pairs distinguished", rows)
 
 
 def coverage(pairs, n_sets):
@@ -87,7 +87,7 @@ def coverage(pairs, n_sets):
         "Sections 5.3.3 and 5.4.2: coverage of side-by-side tests, chain rule",
         [
             Row(
-                "coverage over truths",
+                "coverage over true values",
                 printed("coverage"),
                 percent(~missed),
                 f"{n_sets} sets from {len(posteriors)} posteriors: {len(pairs)} pairs of open QA, "
@@ -97,13 +97,14 @@ def coverage(pairs, n_sets):
                 "p-value of the printed coverage",
                 printed("p-value"),
                 figure(p_value),
-                f"exact, {hits} of {printed('data sets')}, two-sided",
+                f"exact two-sided test, {hits} of {printed('data sets')}",
             ),
             Row(
-                "failures at truths that had failed",
+                "failures at true values that had been missed",
                 quoted("H24", "Section 5.4.2", "side by side", "failures"),
                 percent(again),
-                f"{n_sets} sets, each of one of {len(failing)} truths at random; the paper has "
+                f"{n_sets} sets, each from one of {len(failing)} true values at random; the paper "
+                "has "
                 f"{quoted('H24', 'Section 5.4.2', 'side by side, footnote 8', 'failing truths')}",
             ),
         ],

@@ -182,8 +182,10 @@ def _of_table_2(name, what):
 
 def _note(name):
     if NAMES[name][0] is None:
-        return "left out in the paper, as its coverage is poor"
-    return "the shapes of the scores were not chosen by trees" if name.startswith("tree") else ""
+        return "omitted from the table in the paper because of poor coverage"
+    return (
+        "the score distributions were not chosen to match trees" if name.startswith("tree") else ""
+    )
 
 
 def _coverage(name, runs):
@@ -197,8 +199,8 @@ def _coverage(name, runs):
         of_true.append(figure(100 * true, 1))
     row = NAMES[name][1]
     paper = quoted("H24", "Table 3", row, *LIKE) if row else NOT_PRINTED
-    why = f"by seed {', '.join(by_seed)}; of the true mean {', '.join(of_true)}"
-    why += "; for AQA2 see the end" if name in _ENDING else ""
+    why = f"range over seeds {', '.join(by_seed)}; coverage of the true mean {', '.join(of_true)}"
+    why += "; for AQA2 see the last rows" if name in _ENDING else ""
     return Row(name, paper, ", ".join(here), why)
 
 
@@ -235,8 +237,8 @@ def _fewer_rows(n_sets):
             f"{name}: like AQA2, 700 unlabeled rows",
             quoted("H24", "Table 3", NAMES[name][1], "AQA2"),
             figure(100 * hit, 1, 100 * np.sqrt(hit * (1 - hit) / n_sets)),
-            "all rows among the 1,000 that people labeled: their mean is then covered about as "
-            "often as printed; the paper has 3,000 rows",
+            "if all rows are among the 1,000 with human labels, coverage of their mean is close "
+            "to the printed coverage; the paper has 3,000 rows",
         )
 
 
@@ -290,7 +292,7 @@ def _figure_3(sizes, width, hits, n_sets):
     least = min(np.mean(of[name]) for of in hits.values() for name in untuned)
     return [
         Row(
-            "fewest labels with stratified(K = 5) narrower than difference",
+            "fewest labels for which stratified(K = 5) is narrower than difference",
             quoted(
                 "H24",
                 "Section 5.1.2",
@@ -300,11 +302,11 @@ def _figure_3(sizes, width, hits, n_sets):
                 form="{} to {}",
             ),
             ", ".join(found),
-            "of ten sizes; it depends on how far the autorater is from calibrated",
+            "from ten sizes; the result depends on the calibration of the autorater",
             difference="",
         ),
         Row(
-            "AQA2: labels with which classical is as narrow as stratified(K = 5) with 200",
+            "AQA2: labels for which classical is as narrow as stratified(K = 5) with 200",
             quoted("H24", "Section 5.1.3", "equal widths, AQA2", "classical"),
             f"{equal:.0f}",
         ),
@@ -312,13 +314,13 @@ def _figure_3(sizes, width, hits, n_sets):
             "Seahorse2: the same for 300",
             quoted("H24", "Section 5.1.3", "equal widths, Seahorse2", "classical"),
             f"{equal_300:.0f}",
-            "the paper reads it off a figure",
+            "the paper reads this number off a figure",
         ),
         Row(
-            "least coverage of the untuned methods, over sizes",
+            "lowest coverage of the untuned methods over all sizes",
             quoted("H24", "Section 5.1.4", "Figure 3", "least coverage"),
             f"{100 * least:.1f}%",
-            f"of {len(hits) * len(untuned)} cases of {len(sizes)} times {n_sets} sets",
+            f"over {len(hits) * len(untuned)} cases, each with {len(sizes)} times {n_sets} sets",
         ),
     ]
 
@@ -332,12 +334,13 @@ def _figure_6(sizes, width, hits, names):
             "Figure 6: narrowest of K = 2, 5, 10, 20 with 100 and with 500 labels",
             NOT_PRINTED,
             f"{best[0]}, {best[-1]}",
-            "AQA2; the paper prints no numbers: few strata with few labels, more with more",
+            "AQA2; the paper prints no numbers but recommends few strata for few labels and more "
+            "for many",
         ),
         Row(
-            "Figure 6: least coverage of the four",
+            "Figure 6: lowest coverage of the four",
             quoted("H24", "Section 5.1.4", "Figure 6", "least coverage"),
             f"{100 * least:.1f}%",
-            "AQA2, see the end of Table 3; the paper does not say which data set",
+            "AQA2, see the last rows of Table 3; the paper does not name the data set",
         ),
     ]

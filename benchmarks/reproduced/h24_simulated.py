@@ -59,20 +59,20 @@ def _figure_1(n_sets):
                 "classical interval",
                 place("text", "low", "high"),
                 f"{figure(low)}, {figure(high)}",
-                "Wald, at the true share 0.733",
+                "Wald, at the true proportion 0.733",
             ),
             Row(
                 "interval of the verdicts alone",
                 NOT_PRINTED,
                 f"{figure(alone[0], 3)} to {figure(alone[1], 3)}",
-                "without 0.733, as the paper says",
+                "excludes 0.733, as in the paper",
             ),
             Row(
                 "chain rule: width relative to classical, coverage",
                 NOT_PRINTED,
                 f"{figure(width)}, {percent(hits)}",
-                f"drawn; neither is printed, nor how often the autorater finds a good answer: "
-                f"{found} here",
+                "simulated; the paper prints neither, nor the sensitivity of the autorater (here "
+                f"{found})",
             ),
         ],
     )
@@ -129,23 +129,23 @@ def _systems_coverage(systems, n_sets):
         "Sections 5.2.4 and 5.4.2: coverage of synthetic systems, chain rule",
         [
             Row(
-                "coverage over truths",
+                "coverage over true values",
                 quoted("H24", "Section 5.2.4", "coverage", "coverage"),
                 percent(~missed),
                 why,
             ),
             Row(
-                f"failures at {len(failing)} truths that had failed",
+                f"failures at {len(failing)} true values that had been missed",
                 failed("failures"),
                 percent(again, 2),
-                f"{n_sets} sets of each; 5% is what the level says",
+                f"{n_sets} sets per true value; 5% is nominal",
             ),
             Row(
-                f"fewest and most failures of one truth in {n_sets} sets",
+                f"fewest and most failures at one true value in {n_sets} sets",
                 failed("fewest", "most"),
                 f"{per_truth.min()}, {per_truth.max()}",
-                f"at the paper's rate for all, chance gives {chance[0]:.0f} and {chance[1]:.0f} "
-                "(medians)",
+                f"with the paper's rate at every true value, the medians would be {chance[0]:.0f} "
+                f"and {chance[1]:.0f}",
             ),
         ],
     )

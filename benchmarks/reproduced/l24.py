@@ -92,7 +92,7 @@ def _settings(data):
     z = norm.isf(float(quoted("L24", "Section 2.1", "overlap", "alpha")) / 2) / np.sqrt(2)
     half = np.sqrt(difference_variance(1, 1, 0.5) / difference_variance(1, 1))
     return Table(
-        "Settings and figures of the text",
+        "Settings and numbers in the text",
         [
             Row(
                 "models, tasks",
@@ -105,28 +105,28 @@ def _settings(data):
                 f"{n.min()} to {n.max():,}",
             ),
             Row(
-                "level at which two intervals touch when a 5% test decides",
+                "confidence level at which two intervals touch at the limit of a 5% test",
                 quoted("L24", "Section 2.1", "overlap", "level"),
                 f"{100 * (1 - 2 * norm.sf(z)):.1f}%",
-                "of two independent models with like errors",
+                "for two independent models with equal standard errors",
             ),
             Row(
-                "rho = .5: standard deviation of a difference, of that with rho = 0",
+                "rho = .5: standard deviation of a difference relative to rho = 0",
                 quoted("L24", "Section 2.3", "correlated models", "share of the sd"),
                 f"{100 * half:.0f}%",
-                "the paper says about: the root of one half",
+                "approximate in the paper; the exact value is the root of one half",
             ),
             Row(
-                "z that makes up for it",
+                "z with the same effect",
                 quoted("L24", "Figure 3", "b", "z"),
                 figure(2 * half, 1),
             ),
             Row(
-                "draws of the bootstrap",
+                "bootstrap replicates",
                 NOT_PRINTED,
                 str(FEW),
-                "inferred: bounds in Table 9 are extremes of all draws. By them the first model "
-                "has 88.44 with 100 draws, 88.15 with 300, 88.05 with 500; printed is 88.4",
+                "inferred: bounds in Table 9 are extremes of all draws. The first model then has "
+                "88.44 with 100 draws, 88.15 with 300 and 88.05 with 500; the paper prints 88.4",
             ),
         ],
     )
@@ -150,9 +150,9 @@ def _printed_twice():
             for model, (cell, numbers) in _column(place, head).items():
                 n_cells += len(numbers)
                 if (numbers != full[model][1]).any():
-                    why = f"the paper has both, here in the place of ours: {other[0]}"
+                    why = f"the paper prints both; this row compares it with {other[0]}"
                     rows.append(Row(f"{place}, {head}: {model}", cell, full[model][0], why))
-    title = f"Cells that the paper prints twice: {len(rows)} of {n_cells // 3} triples disagree"
+    title = f"Cells printed twice in the paper: {len(rows)} of {n_cells // 3} triples disagree"
     return Table(title, rows)
 
 
@@ -209,10 +209,11 @@ def _table(title, place, shown, statistics, level):
             rows = [*found, *rows]
         else:
             worst = found[int(np.argmax(apart))]
-            what = f"{head}, the furthest apart: {worst.what}"
+            what = f"{head}, largest difference: {worst.what}"
             equal = sum(row.here == row.paper for row in found)
             why = (
-                f"{equal} of {len(found)} models to the digit; outside {len(runs)} runs of {FEW} "
+                f"{equal} of {len(found)} models agree in all digits; outside {len(runs)} runs of "
+                f"{FEW} "
                 f"draws: {', '.join(outside) or 'none'}"
             )
             rows.append(Row(what, worst.paper, worst.here, why))
@@ -272,19 +273,21 @@ def _normalizing(run, scaled):
     weight = 1 / (high - low)
     names = run.labels[1].get_level_values("task")
     return Table(
-        "Section 3.1: what normalized scores are said to show",
+        "Section 3.1: conclusions from normalized scores",
         [
             Row(
                 f"{' - '.join(SEMI)}, normalized, points, 95%",
                 NOT_PRINTED,
                 _cell(_three(semi[:, None], 0.95)[0]),
-                "0 is inside; the text speaks of findings similar to those of the first two",
+                "the interval includes 0; the text reports findings similar to those for the "
+                "first two models",
             ),
             Row(
-                "tasks: smallest score and weight, 1 / (high - low), rank correlation",
+                "rank correlation of smallest score and weight, 1 / (high - low), over tasks",
                 NOT_PRINTED,
                 figure(spearmanr(low, weight).statistic),
-                "the text: hard tasks, with a low minimum, count more. But their range is wide: "
+                "according to the text, hard tasks (low minimum) count more. But their range is "
+                "wide: "
                 f"{names[weight.argmax()]} (minimum {low[weight.argmax()]:.2f}) counts "
                 f"{weight.max() / weight.min():.0f} times as much as {names[weight.argmin()]} "
                 f"({low[weight.argmin()]:.2f})",
@@ -304,7 +307,7 @@ def _figures_3_and_4(data, runs):
     place = "L24", "Section 3.3", "example of weights"
     shown = quoted(*place, "structured", "natural", "specialized")
     example = [float(quoted(*place, corner)) for corner in CORNERS]
-    parts = {"(a)": {}, "(b)": {"z": 2 * np.sqrt(0.5)}, "(b) by rho = .5": {"rho": 0.5}}
+    parts = {"(a)": {}, "(b)": {"z": 2 * np.sqrt(0.5)}, "(b) with rho = .5": {"rho": 0.5}}
     found = []
     for name, scores in cases.items():
         for part, options in parts.items():
@@ -312,17 +315,19 @@ def _figures_3_and_4(data, runs):
             structured = maps[0].weights_[maps[0].winners() == "Rotation", 1].min()
             at = np.abs(maps[0].weights_ - example).sum(axis=1).argmin()
             why = (
-                f"a map; at the text's weights {shown}: {maps[0].winners()[at]}; Rotation wins at "
-                f"no structured weight below {structured:.3f}"
+                f"the figure is a map. With the text's weights {shown}: {maps[0].winners()[at]}; "
+                f"Rotation wins at no structured weight below {structured:.3f}"
             )
             if len(maps) > 1:
                 open_ = [one.fractions_["undecided"] for one in maps]
-                why += f"; over 20 bounds {min(open_):.3f} to {max(open_):.3f} are undecided"
+                why += (
+                    f"; over 20 sets of bounds, {min(open_):.3f} to {max(open_):.3f} are undecided"
+                )
             shares = ", ".join(f"{k} {figure(share, 3)}" for k, share in maps[0].fractions_.items())
             z = quoted("L24", name, "a" if "rho" in options else part[1], "z")
             found.append(Row(f"{name} {part}, {z} standard errors", NOT_PRINTED, shares, why))
-    title = "Figures 3 and 4: shares of the weightings that a model wins"
-    return Table(f"{title}; Rotation where structured tasks weigh most, as the text says", found)
+    title = "Figures 3 and 4: proportions of the weightings won by each model"
+    return Table(f"{title}; Rotation wins if structured tasks weigh most, as in the text", found)
 
 
 def _scale(draws, rows):
@@ -335,10 +340,12 @@ def _scale(draws, rows):
 def _figures_5_and_6(accuracies):
     weights = {name: float(quoted("L24", "Figure 5", "weights", name)) for name in CATEGORIES}
     rows = []
-    for name, w in {"Figure 5 (.95 structured)": weights, "Figure 6 (tasks alike)": None}.items():
+    for name, w in {"Figure 5 (.95 structured)": weights, "Figure 6 (equal weights)": None}.items():
         found = rank_probabilities(rank_models(accuracies, weights=w))
         for model in _column("Table 2", "Avg Acc Bayesian HM"):
             likely = found.loc[model][lambda p: p >= 0.0005]
             text = ", ".join(f"{rank}: {figure(p, 3)}" for rank, p in likely.items())
-            rows.append(Row(f"{name}: {model}", NOT_PRINTED, text, "bars without numbers"))
-    return Table("Figures 5 and 6: probabilities of ranks, of the first six models", rows)
+            rows.append(
+                Row(f"{name}: {model}", NOT_PRINTED, text, "the figure has bars without numbers")
+            )
+    return Table("Figures 5 and 6: rank probabilities of the first six models", rows)

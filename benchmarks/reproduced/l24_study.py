@@ -28,37 +28,43 @@ def simulation_study(n_draws):
         "Section 2.2, simulation study: interval of A - B",
         [
             Row(
-                "items of task 2 in the head of Table 1",
+                "items of task 2 in the heading of Table 1",
                 quoted("L24", "Table 1", "items", "task 2"),
                 str(n[1]),
-                "a lost zero: 5000 of them are right, and the text has 10000",
+                "misprint: 5000 answers are correct, and the text has 10000 items",
             ),
             Row(
                 "bootstrap",
                 printed,
                 _interval(boot),
-                "a lost zero: (-.059, .0097) is within the luck of 100 draws, whose ends vary by "
-                f"{figure(sd[0], 4)} and {figure(sd[1], 4)} (sd), .097 is "
-                f"{(high - boot[1]) / sd[1]:.0f} of these off; either way 0 is inside",
+                "misprint: (-.059, .0097) is consistent with 100 draws. Their limits have "
+                f"standard deviations of {figure(sd[0], 4)} and {figure(sd[1], 4)}, and .097 is "
+                f"{(high - boot[1]) / sd[1]:.0f} of these away; the interval includes 0 either way",
             ),
             Row(
                 "hierarchical",
                 quoted("L24", "Section 2.2", "hierarchical", "low", "high", form="({}, {})"),
                 _interval(bayes["printed"]),
-                "10 is a standard deviation; the first prior is of model A, the second of B",
+                "10 is used as a standard deviation; the first prior belongs to model A, the "
+                "second to B",
             ),
-            Row("priors exchanged", NOT_PRINTED, _interval(bayes["exchanged"], 4), "they decide"),
+            Row(
+                "priors exchanged",
+                NOT_PRINTED,
+                _interval(bayes["exchanged"], 4),
+                "the priors decide",
+            ),
             Row(
                 "standard deviations between 0 and the means of the priors",
                 quoted("L24", "Section 2.2", "priors", "distance of 0 in sd"),
                 "190 to 210",
-                "1900 / 10 to 2100 / 10; 20 or so are right for a standard deviation of 100",
+                "1900 / 10 to 2100 / 10; about 20 would need a standard deviation of 100",
             ),
             Row(
                 "hierarchical, with standard deviations of 100",
                 NOT_PRINTED,
                 _interval(bayes["wide"]),
-                "not the printed interval: so 10 is what was used, and 20 the misprint",
+                "differs from the printed interval, so the paper used 10, and 20 is the misprint",
             ),
         ],
     )

@@ -1,9 +1,9 @@
-"""What commands print, counted: wrong passes, false rank sets, missed scores, numbers of a page.
+"""Error rates of commands: wrong passes, false rank sets, missed scores, inconsistent values.
 
     python benchmarks/printed.py [--small]
 
-Every row is a corner on simulated truth: the share of sets in which what is printed is wrong, and
-the share that is allowed. ``benchmarks/promises.py`` calls it; the table is ``doc/printed.inc``.
+Every row is a simulated setting: the proportion of data sets with wrong output, and the allowed
+proportion. ``benchmarks/promises.py`` calls this script; the table is ``doc/printed.inc``.
 """
 
 import argparse
@@ -36,7 +36,7 @@ WRONG_PASS, WRONG_FAMILY, MISSED = 0.05, 0.08, 0.07
 
 
 def items_of(**scores):
-    """Item rows of models, a list of scores each."""
+    """Return item rows from one list of scores per model."""
     parts = [
         pd.DataFrame({"model": name, "item": range(len(x)), "score": np.asarray(x, dtype=float)})
         for name, x in scores.items()
@@ -45,7 +45,7 @@ def items_of(**scores):
 
 
 def rare_losses(rng, n, share=0.03, most=0.9):
-    """Scores of F1's kind; of the new model a few fall by .5 to .9."""
+    """Return scores similar to F1; a few scores of the new model fall by 0.5 to 0.9."""
     old = rng.uniform(most, 1.0, n)
     new = np.clip(old + rng.normal(0, 0.01, n), 0, 1)
     lost = rng.random(n) < share
@@ -79,7 +79,7 @@ def passes_right_or_wrong(rng, n=200, margin=0.05):
 
 
 def passes_rare_loss_with_bank(rng, n_asked, n_all=400):
-    """Strong graded models; the baseline is known by the bank."""
+    """Return whether the gate passes strong graded models; the bank contains the baseline."""
     easy = rng.uniform(0.9, 1.0, n_all)
     past = {f"old {k}": np.clip(easy + rng.normal(0, 0.02, n_all), 0, 1) for k in range(8)}
     new = np.clip(easy + rng.normal(0, 0.02, n_all), 0, 1)
@@ -93,7 +93,7 @@ def passes_rare_loss_with_bank(rng, n_asked, n_all=400):
 
 
 def bank_of_answers(rng, level, n_new, n_all=300, n_past=8):
-    """A bank, new models' answers to all items, and items asked at random."""
+    """Return a bank, the new models' answers to all items, and randomly chosen items."""
     eta = level + rng.normal(0, 1.5, n_all)
     right = rng.random((n_past + n_new, n_all)) < expit(
         eta + rng.normal(0, 0.3, (n_past + n_new, 1))
@@ -111,7 +111,7 @@ def misses_scores_with_bank(rng, level):
 
 
 def false_ranks_with_bank(rng, level, n_models=8):
-    """Equal models: new answers are other draws of the same chances."""
+    """Return whether any rank set is false; all models have the same probabilities."""
     n_all = 300
     chance = expit(level + rng.normal(0, 1.5, n_all))
     right = rng.random((8 + n_models, n_all)) < chance
@@ -124,7 +124,7 @@ def false_ranks_with_bank(rng, level, n_models=8):
 
 
 def false_ranks(rng, sizes, n_models=10, p=0.6):
-    """Equal models on topics of these sizes, which count equally."""
+    """Return whether any rank set is false, with equal models and equally weighted topics."""
     topic = np.repeat(np.arange(len(sizes)), sizes)
     chance = np.clip(p + rng.normal(0, 0.2, topic.size), 0.05, 0.95)
     right = {f"m{k}": rng.random(topic.size) < chance for k in range(n_models)}
@@ -134,7 +134,7 @@ def false_ranks(rng, sizes, n_models=10, p=0.6):
 
 
 def misses_groups_in_clusters(rng, n_topics=20, n_clusters=3, size=10, n_models=4):
-    """Groups of the default whose topics have few clusters that models share."""
+    """Return the noncoverage of MixedModel if topics have few clusters shared by the models."""
     hard = rng.normal(0, 1.0, (n_topics, n_clusters, 1, 1))
     own = rng.normal(0.5, 0.5, n_models) + rng.normal(0, 0.4, (n_topics, n_models))
     eta = own[:, None, None, :] + np.broadcast_to(hard, (n_topics, n_clusters, size, 1))
@@ -153,7 +153,7 @@ def misses_groups_in_clusters(rng, n_topics=20, n_clusters=3, size=10, n_models=
 
 
 def misses_stars(rng, estimator, n_labels, share=0.05, n_rows=1000):
-    """Labels from 1 to 5, a judge that overlooks failures."""
+    """Return whether the interval misses the mean label if the judge overlooks failures."""
     judge = rng.choice([4.0, 5.0], n_rows)
     labels = np.clip(judge + rng.choice([-1, 0, 0, 0, 1], n_rows), 1, 5)
     labels[rng.random(n_rows) < share] = 1.0
@@ -163,7 +163,7 @@ def misses_stars(rng, estimator, n_labels, share=0.05, n_rows=1000):
 
 
 def numbers_apart(rng, with_past):
-    """Whether report, leaderboard and compare print two numbers for one score or difference."""
+    """Return whether report, leaderboard and compare print different values for one score."""
     bank, new, asked = bank_of_answers(rng, 0.5, 3)
     with tempfile.TemporaryDirectory() as folder:
         file, past = Path(folder, "new.csv"), Path(folder, "bank.parquet")
@@ -185,30 +185,30 @@ def numbers_apart(rng, with_past):
 CORNERS = [
     *((f"gate, graded, rare losses, {n} items", WRONG_PASS, partial(passes_rare_loss, n=n), 400)
       for n in (60, 200)),
-    ("gate, 40 items x 4 runs, rare breaks", WRONG_PASS, passes_rare_loss_in_runs, 300),
-    ("gate, right or wrong, 200 items", WRONG_PASS, passes_right_or_wrong, 400),
-    *((f"gate with a bank, graded, {n} of 400 asked", WRONG_PASS,
+    ("gate, 40 items x 4 runs, rare failures", WRONG_PASS, passes_rare_loss_in_runs, 300),
+    ("gate, correct/incorrect answers, 200 items", WRONG_PASS, passes_right_or_wrong, 400),
+    *((f"gate with an item bank, graded, {n} of 400 items", WRONG_PASS,
        partial(passes_rare_loss_with_bank, n_asked=n), 200) for n in (25, 60)),
-    *((f"rank sets with a bank, equal chances, level {level:+g}", WRONG_FAMILY,
+    *((f"rank sets with an item bank, equal models, mean log odds {level:+g}", WRONG_FAMILY,
        partial(false_ranks_with_bank, level=level), 100) for level in (-4, 0, 4)),
     *((f"rank sets, topics of {' and '.join(map(str, sizes))} items", WRONG_FAMILY,
        partial(false_ranks, sizes=sizes), 200) for sizes in ((3, 300), (4, 30, 2000))),
     ("rank sets, ten topics of 3 items", WRONG_FAMILY, partial(false_ranks, sizes=(3,) * 10), 200),
-    *((f"scores with a bank, level {level:+g}", MISSED,
+    *((f"scores with an item bank, mean log odds {level:+g}", MISSED,
        partial(misses_scores_with_bank, level=level), 100) for level in (-4, 0, 4)),
     ("MixedModel, 3 shared clusters x 10 items", 0.08, misses_groups_in_clusters, 30),
-    *((f"{type(estimator).__name__}, labels from 1 to 5, {n} known", MISSED,
+    *((f"{type(estimator).__name__}, labels from 1 to 5, {n} labeled", MISSED,
        partial(misses_stars, estimator=estimator, n_labels=n), 300)
       for estimator in (PPIMean(), StratifiedPPI()) for n in (20, 60)),
-    ("two numbers on one page, without earlier models", 0.0,
+    ("two values for one score, without earlier models", 0.0,
      partial(numbers_apart, with_past=False), 5),
-    ("two numbers on one page, with earlier models", 0.0,
+    ("two values for one score, with earlier models", 0.0,
      partial(numbers_apart, with_past=True), 5),
 ]  # fmt: skip
 
 
 def printed(small=False, seed=0):
-    """One row per corner: how often what is printed is wrong, and how often it may be."""
+    """Return the error rate and the allowed error rate of each setting."""
     rows = []
     for number, (name, allowed, wrong, n_sets) in enumerate(CORNERS):
         n_sets = max(n_sets // 10, 4) if small else n_sets
@@ -221,15 +221,15 @@ def printed(small=False, seed=0):
 
 
 def as_rst(found):
-    """The table for the documentation."""
+    """Return the table for the documentation."""
     lines = [
-        ".. list-table:: What commands print, on simulated truth (``benchmarks/printed.py``)",
+        ".. list-table:: Wrong output of commands in simulations (``benchmarks/printed.py``)",
         "   :header-rows: 1",
         "   :widths: 60 14 14 12",
         "",
-        "   * - corner",
-        "     - wrong",
-        "     - may be",
+        "   * - setting",
+        "     - error rate",
+        "     - allowed",
         "     - sets",
     ]
     for row in found.itertuples():
@@ -239,7 +239,7 @@ def as_rst(found):
 
 
 def run(small=False):
-    """Print the table, and write it for the documentation unless it is small."""
+    """Print the table; also write it to the documentation unless small=True."""
     found = printed(small)
     print(found.round(3).to_string(index=False))
     if not small:

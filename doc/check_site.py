@@ -6,10 +6,10 @@
     skbench report results/ --html report.html
     python doc/check_site.py report.html [folder for screenshots]
 
-Needs ``pip install playwright`` and Chromium: the one found on the path, else
-playwright's own. Exits with 1 for errors in the console, failed requests within the
-site, links to pages or headings that are not there, pictures that did not load, pages
-wider than a telephone, and searches that do not find their page.
+Needs ``pip install playwright`` and Chromium, from the path or from playwright. The exit
+code is 1 after console errors, failed requests within the site, links to missing pages or
+headings, pictures that do not load, pages wider than a phone screen, and searches that do
+not find their page.
 """
 
 import functools
@@ -23,9 +23,9 @@ from urllib.parse import quote, unquote, urldefrag
 from playwright.sync_api import sync_playwright
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
-# Pages of the site to take pictures of; elsewhere all pages are taken.
+# Pages of the site for screenshots; without these pages, all pages get a screenshot.
 SHOWN = ["index.html", "examples.html", "how_we_know.html", "comparison.html"]
-# What a reader may type, and the page of the user guide that is then among the first three found.
+# Search words, and the page of the user guide expected among the first three results.
 SEARCHES = {
     "LLM judge": "judge_agreement",
     "LLM as a judge": "judge_agreement",
@@ -61,8 +61,8 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-# What a page is asked once it stands: its links, its anchors, and what is wrong with it.
-ASK = """() => ({
+# The links, anchors and faults of a loaded page.
+INSPECT = """() => ({
     links: [...document.querySelectorAll('a[href]')].map(a => a.href),
     anchors: [...document.querySelectorAll('[id]')].map(e => e.id),
     broken: [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src),
@@ -86,9 +86,9 @@ def serve(folder):
 
 
 def visit(page, site, name, problems):
-    """What one page links to and offers as targets; its faults go to the problems."""
+    """Return the links and anchors of a page; append its faults to the problems."""
     page.goto(f"{site}/{name}", wait_until="load")
-    found = page.evaluate(ASK)
+    found = page.evaluate(INSPECT)
     problems += [f"{name}: picture {source} did not load" for source in found["broken"]]
     return found
 
@@ -101,7 +101,7 @@ def link_problems(site, pages, name, links):
         path = unquote(target[len(site) + 1 :]) or "index.html"
         if path not in pages:
             if path.endswith((".html", "/")) or not path:
-                yield f"{name}: there is no page {path}"
+                yield f"{name}: missing page {path}"
         elif anchor and unquote(anchor) not in pages[path]["anchors"]:
             yield f"{name}: {path} has no heading #{anchor}"
 
@@ -114,16 +114,16 @@ def search_problems(page, site):
         found = list(dict.fromkeys(urldefrag(link)[0].partition("?")[0] for link in links[:3]))
         if f"{site}/user_guide/{wanted}.html" not in found:
             short = ", ".join(link.removeprefix(site) for link in found)
-            yield f'search.html: "{words}" finds {short or "nothing"} before {wanted}'
+            yield f'search.html: "{words}" finds {short or "nothing"} instead of {wanted}'
 
 
 def pages_of(path):
-    """The folder to serve, and the names of the pages in it to open."""
+    """Return the folder to serve and the names of its pages."""
     path = Path(path).resolve()
     if path.is_file():
         return path.parent, [path.name]
     names = sorted(page.relative_to(path).as_posix() for page in path.rglob("*.html"))
-    return path, [name for name in names if not name.startswith("_static/")]  # the theme's parts
+    return path, [name for name in names if not name.startswith("_static/")]  # parts of the theme
 
 
 def main(path, screenshots=None):
@@ -134,7 +134,7 @@ def main(path, screenshots=None):
             executable_path=shutil.which("chromium"), args=ARGUMENTS
         )
         context = browser.new_context()
-        # Nothing from elsewhere: fonts and scripts of other hosts are not what is checked.
+        # Requests to other hosts are blocked because the check covers only this site.
         context.route(lambda url: not url.startswith(site), lambda route: route.abort())
         page = context.new_page()
         name = ""
@@ -155,7 +155,7 @@ def main(path, screenshots=None):
         for name in names:
             pages[name] = visit(page, site, name, problems)
             if pages[name]["width"] > SIZES["phone"][0]:
-                problems.append(f"{name}: {pages[name]['width']} pixels wide on a telephone")
+                problems.append(f"{name}: {pages[name]['width']} pixels wide on a phone")
         for name in names:
             problems += link_problems(site, pages, name, pages[name]["links"])
         if "search.html" in names:
@@ -170,7 +170,7 @@ def main(path, screenshots=None):
 
 
 def take(browser, site, names, folder):
-    """Pictures of pages on a desk and a telephone, in light and dark."""
+    """Take screenshots in desktop and phone size, in the light and the dark scheme."""
     folder.mkdir(parents=True, exist_ok=True)
     for scheme in ("light", "dark"):
         for size, (width, height) in SIZES.items():

@@ -153,8 +153,8 @@ def setup(app):
     app.connect("build-finished", gallery_checks.check)
     app.connect("build-finished", site_links.write_versions)
     app.connect("source-read", site_links.name_repository)
-    app.connect("doctree-read", site_links.lead_to_the_page)
-    app.connect("doctree-read", site_links.not_the_room)
+    app.connect("doctree-read", site_links.empty_index_anchors)
+    app.connect("doctree-read", site_links.resolve_parameter)
     app.connect("missing-reference", site_links.resolve, priority=400)  # before other packages
     app.connect("html-page-context", site_links.edit, priority=100)  # before the theme
     app.connect("html-page-context", site_links.preview)

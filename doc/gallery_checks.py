@@ -1,4 +1,4 @@
-"""What each example must do, checked where the gallery runs it."""
+"""Check the examples when the gallery runs them."""
 
 import tempfile
 from pathlib import Path
@@ -7,7 +7,7 @@ from sphinx.errors import ExtensionError
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-# Where the examples save their pictures, and what lies beside them before they run.
+# The folder for the pictures of the examples, and the files next to them before the run.
 FOLDER = tempfile.TemporaryDirectory(prefix="skbench-pictures-")
 PICTURES = Path(FOLDER.name)
 BEFORE = set(EXAMPLES.iterdir())
@@ -15,7 +15,7 @@ STARTED = set()
 
 
 def arguments(gallery_conf, script_vars):
-    """The command line of an example: the file its picture goes to."""
+    """Return the command line of an example: the file for its picture."""
     example = Path(script_vars["src_file"])
     STARTED.add(example.stem)
     return [str(PICTURES / f"{example.stem}.png")]
@@ -28,14 +28,14 @@ def problems():
             yield f"{name}.py printed nothing."
         picture = PICTURES / f"{name}.png"
         if "sys.argv" in (EXAMPLES / f"{name}.py").read_text() and not picture.exists():
-            yield f"{name}.py did not save its picture to the file it was told."
+            yield f"{name}.py did not save its picture to the file in its argument."
     for path in sorted(set(EXAMPLES.iterdir()) - BEFORE):
         if path.name != "__pycache__":
-            yield f"{path.name} was left behind by an example."
+            yield f"{path.name} is a leftover file of an example."
 
 
 def check(app, exception):
-    """Stop a build that went well otherwise."""
+    """Stop an otherwise successful build if an example has a problem."""
     found = [] if exception else list(problems())
     if found:
         raise ExtensionError("Examples: " + " ".join(found))

@@ -1,12 +1,12 @@
-"""Write the tables of ``how_we_know.rst``: what is compared with what, and how it ends.
+"""Write the tables of ``how_we_know.rst``, the comparisons of skbench with reference numbers.
 
     python doc/make_evidence.py
 
-The first table is read off the tests: those that use the numbers in ``tests/gold`` are
-run while every ``assert_allclose`` notes how many numbers it compared and how far apart
-they were, and every gold file that is opened is put down to the test or fixture that
-opened it. The others are computed here: exact coverage of binomial intervals, and
-coverage and error by simulation where the truth is known. Takes some minutes.
+The first table comes from the tests that use the numbers in ``tests/gold``. During these
+tests every ``assert_allclose`` records how many numbers it compares and their largest
+difference. Every gold file is assigned to the test or fixture that opens it. This script
+computes the other tables: exact coverage of binomial intervals, and simulated coverage
+and error. It takes a few minutes.
 """
 
 import re
@@ -21,12 +21,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GOLD = ROOT / "tests" / "gold"
 OUT = ROOT / "doc" / "evidence.inc"
-INPUTS = "vtab1k"  # what the published analyses start from, not what they found
+INPUTS = "vtab1k"  # inputs of the published analyses, not results
 N_TRIALS = 4000
 
 
 class GoldRecorder:
-    """A pytest plugin that keeps what tests compare with the gold files."""
+    """A pytest plugin that records the comparisons of tests with the gold files."""
 
     def __init__(self):
         self.now = None
@@ -73,11 +73,11 @@ class GoldRecorder:
             self.outcomes[report.nodeid] = report.outcome
 
     def rows(self):
-        """Gold file -> tests, numbers compared, largest absolute difference."""
+        """Map gold files to their tests, compared numbers and largest absolute difference."""
         found = defaultdict(lambda: [0, 0, 0.0])
         for test, closure in self.closures.items():
             if self.outcomes.get(test) != "passed":
-                raise SystemExit(f"{test} did not pass: there is no evidence to write.")
+                raise SystemExit(f"{test} did not pass. No evidence was written.")
             compared = [pair for key in closure for pair in self.numbers.get(key, [])]
             for name in set().union(*(self.files.get(key, set()) for key in closure)):
                 row = found[name]
@@ -93,11 +93,11 @@ def gold_table():
         ["-q", "-p", "no:cacheprovider", "--no-header", str(ROOT / "tests")], plugins=[recorder]
     )
     if code:
-        raise SystemExit(f"pytest ended with {code}: there is no evidence to write.")
+        raise SystemExit(f"pytest exited with code {code}. No evidence was written.")
     rows = recorder.rows()
     lines = (GOLD / "README.md").read_text().splitlines()
     entries = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[4:]]
-    table = [("what", "source", "tests", "numbers", "largest difference")]
+    table = [("compared numbers", "source", "tests", "numbers", "largest difference")]
     for names, what, source in (entry for entry in entries if len(entry) == 3):
         files = [name for name in GOLD.iterdir() if _is_named(name.name, names)]
         found = [rows[file.name] for file in files if file.name in rows]
@@ -110,7 +110,7 @@ def gold_table():
 
 
 def _is_named(file, names):
-    """Whether a cell such as "table6.csv, 8, 9" names the file."""
+    """Return whether a cell such as "table6.csv, 8, 9" names the file."""
     stem = re.sub(r"\d+\.csv$", "", file)
     numbers = re.findall(r"\d+", names)
     series = file != stem and stem in names and re.findall(r"\d+", file)[-1] in numbers
@@ -118,7 +118,7 @@ def _is_named(file, names):
 
 
 def binomial_table():
-    """Exact coverage of 95 % intervals, averaged over true rates, and at its worst."""
+    """Compute the average and lowest exact coverage of 95% intervals over true proportions."""
     from scipy.stats import binom
 
     from skbench.stats.intervals import binomial
@@ -140,13 +140,13 @@ def binomial_table():
 
 
 def cluster_table():
-    """Coverage of 95 % intervals of a mean whose items come in clusters of 1 to 9."""
+    """Simulate the coverage of 95% intervals of a mean with clusters of 1 to 9 items."""
     from scipy.stats import norm, t
 
     from skbench.stats.clusters.clustered import cluster_robust_variance
 
     rng = np.random.default_rng(0)
-    table = [("clusters", "CR2 and its t", "CR1 and 1.96", "clusters ignored", "sampling error")]
+    table = [("clusters", "CR2, t", "CR1, 1.96", "clusters ignored", "sampling error")]
     for n_clusters in (5, 10, 30):
         sizes = rng.integers(1, 10, (N_TRIALS, n_clusters))
         effects = rng.normal(size=(N_TRIALS, n_clusters))
@@ -158,15 +158,15 @@ def cluster_table():
             r = cluster_robust_variance(sums, sizes.ravel(), codes, N_TRIALS, kind)
             critical = t.ppf(0.975, r.df) if kind == "cr2" else norm.ppf(0.975)
             covered.append(np.mean(np.abs(r.mean) <= critical * np.sqrt(r.variance)))
-        # Independent items: variance 2 / n, known here, and still far too small.
-        alone = np.sqrt(2 / sizes.sum(axis=1))
-        covered.append(np.mean(np.abs(r.mean) <= norm.ppf(0.975) * alone))
+        # The known variance of independent items, 2 / n, is far too small for clustered items.
+        unclustered = np.sqrt(2 / sizes.sum(axis=1))
+        covered.append(np.mean(np.abs(r.mean) <= norm.ppf(0.975) * unclustered))
         table.append((n_clusters, *(f"{c:.3f}" for c in covered), f"{_error(0.95):.3f}"))
     return table
 
 
 def estimator_table(n_repeats=25):
-    """Error and coverage over groups whose truth is known: ten items per group."""
+    """Simulate error and coverage over groups with ten items each."""
     from sklearn.linear_model import Ridge
 
     from skbench import (
@@ -225,18 +225,18 @@ def main():
 
     tables = [
         (
-            "Numbers of other people, and ours. Differences are absolute.",
+            "skbench compared with published numbers and other software (absolute differences)",
             gold_table(),
             "40 30 8 10 12",
         ),
-        ("95 % intervals of a rate, exact coverage", binomial_table(), "24 10 22 22 22"),
+        ("95% intervals of a proportion, exact coverage", binomial_table(), "24 10 22 22 22"),
         (
-            f"95 % intervals of a mean with clusters, {N_TRIALS} simulated samples",
+            f"95% intervals of a mean of clustered items, {N_TRIALS} simulated samples",
             cluster_table(),
             "16 21 21 21 21",
         ),
         (
-            "95 % intervals of 90 groups of ten items, 25 simulated benchmarks",
+            "95% intervals of 90 groups of ten items, 25 simulated benchmarks",
             estimator_table(),
             "30 20 18 14 18",
         ),

@@ -1,7 +1,7 @@
-"""Notebooks of examples that newcomers need: ``python doc/make_notebooks.py``.
+"""Convert the introductory examples to notebooks: ``python doc/make_notebooks.py``.
 
-They lie in examples/notebooks, without outputs. Comments become Markdown, results are displayed
-instead of printed, and the picture stands in the notebook instead of a file.
+The notebooks in examples/notebooks have no outputs. Comments become Markdown. Notebooks display
+results instead of printing them, and show pictures instead of saving files.
 """
 
 import ast
@@ -26,7 +26,7 @@ _INSTALL = '\nRuns in seconds, after `pip install "skbench[all]"`.\n'
 
 
 def notebook(name):
-    """The text of a notebook."""
+    """Return the text of a notebook."""
     _, blocks = split_code_and_text_blocks(str(EXAMPLES / f"{name}.py"))
     made = jupyter_notebook([tuple(block) for block in blocks], _CONVERSION, str(EXAMPLES))
     made["metadata"] = {"kernelspec": _KERNEL, "language_info": _LANGUAGE}
@@ -40,7 +40,7 @@ def notebook(name):
 
 
 def _displayed(code):
-    """Code that displays what it printed whole, and knows no arguments."""
+    """Return code that displays printed results and does not use command line arguments."""
     lines = code.replace("sys.argv[1] if len(sys.argv) > 1 else ", "").splitlines()
     kept = "\n".join(line for line in lines if line != "import sys")
     changed = {}
@@ -56,7 +56,7 @@ def _displayed(code):
 
 
 def _printed(node):
-    """The one result that a statement prints, or None."""
+    """Return the single result that a statement prints, or None."""
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return None
     call = node.value

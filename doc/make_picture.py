@@ -1,6 +1,6 @@
-"""Draw the pictures that are stored: `python doc/make_picture.py`.
+"""Draw the stored pictures of the documentation: ``python doc/make_picture.py``.
 
-The page of ``skbench report`` needs playwright and Chromium.
+The picture of ``skbench report`` needs playwright and Chromium.
 """
 
 import shutil
@@ -50,12 +50,12 @@ def report(data, items):
         page.goto(f"file://{folder}/page.html")
         page.screenshot(path=f"{folder}/page.png")
         browser.close()
-        # Few colours are there: a palette takes a third of the bytes.
+        # A palette reduces the size to a third because the page has few colors.
         Image.open(f"{folder}/page.png").quantize(64).save(FOLDER / "report.png", optimize=True)
 
 
 def card():
-    """What previews of links show: 1200 x 630 pixels."""
+    """Draw the picture for link previews, 1200 x 630 pixels."""
     figure = plt.figure(figsize=(12, 6.3), dpi=100, facecolor="white")
     figure.text(0.05, 0.74, "skbench", size=54, weight="bold", color="#1b3a4b")
     for row, words in enumerate(PROMISE.split("|")):

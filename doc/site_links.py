@@ -1,8 +1,8 @@
-"""Where the pages, the source and earlier versions are: everything from setup.cfg.
+"""Links to the pages, the source and other versions, derived from setup.cfg.
 
-The pages are served below the documentation address, one folder for each version:
-``latest/`` of the main branch, ``v1.2.3/`` of release 1.2.3. Read the Docs names its own address
-and the commit it builds.
+Every version has its own folder below the documentation address: ``latest/`` for the main
+branch, ``v1.2.3/`` for release 1.2.3. On Read the Docs, environment variables contain the
+address and the commit of the build.
 """
 
 import configparser
@@ -30,7 +30,7 @@ _addresses = dict(
 PUBLISHED = "READTHEDOCS_CANONICAL_URL" in os.environ
 PAGES = os.environ.get("READTHEDOCS_CANONICAL_URL", _addresses["Documentation"] + "/latest/")
 COMMIT = os.environ.get("READTHEDOCS_GIT_COMMIT_HASH", "main")
-# Published pages of every version ask the newest ones which versions there are.
+# Published pages of every version load the list of versions from the latest pages.
 VERSIONS = "_static/switcher.json"
 if PUBLISHED:
     VERSIONS = urljoin(PAGES, f"../latest/{VERSIONS}")
@@ -40,7 +40,7 @@ _END = re.compile(r"(?<=[.?!])(?<!et al\.)\s+")
 
 
 def versions(current):
-    """What the switcher offers: the releases of the changelog, and what is in work."""
+    """Return the entries of the version switcher: the releases and the current version."""
     releases = _RELEASES.findall((ROOT / "CHANGELOG.md").read_text())
     found = [
         {
@@ -63,7 +63,7 @@ def write_versions(app, exception):
 
 
 def source(domain, info):
-    """The lines of an object in the repository, for sphinx.ext.linkcode."""
+    """Return the address of the source lines of an object, for sphinx.ext.linkcode."""
     try:
         found = importlib.import_module(info["module"])
         for name in info["fullname"].split("."):
@@ -71,18 +71,18 @@ def source(domain, info):
         found = inspect.unwrap(getattr(found, "fget", found))
         path = Path(inspect.getsourcefile(found)).resolve().relative_to(ROOT.resolve())
         lines, start = inspect.getsourcelines(found)
-    except (AttributeError, TypeError, ValueError, OSError):  # not Python, or not ours
+    except (AttributeError, TypeError, ValueError, OSError):  # not Python, or from another package
         return None
     return f"{REPOSITORY}/blob/{COMMIT}/{path.as_posix()}#L{start}-L{start + len(lines) - 1}"
 
 
 def name_repository(app, docname, source):
-    """``|repository|`` in a page, also in its code, is the owner and the name."""
+    """Replace ``|repository|`` by owner and name, also in code blocks."""
     source[0] = source[0].replace("|repository|", "/".join(REPOSITORY.split("/")[-2:]))
 
 
 def edit(app, pagename, templatename, context, doctree):
-    """The edit button of a page leads to the file the page is made of; else there is none."""
+    """Link the edit button to the source file of a page, or remove the button."""
     path = f"doc/{pagename}.rst"
     if pagename == "gallery/index":
         path = "examples/GALLERY_HEADER.rst"
@@ -94,7 +94,7 @@ def edit(app, pagename, templatename, context, doctree):
 
 
 def preview(app, pagename, templatename, context, doctree):
-    """What previews of links and search engines show: the first sentence, and one picture."""
+    """Add the first sentence and a picture as metadata for link previews and search engines."""
     if doctree is None:
         return
     texts = [
@@ -103,9 +103,10 @@ def preview(app, pagename, templatename, context, doctree):
         if paragraph.parent.tagname in ("section", "desc_content")
     ]
     sentences = [sentence for text in texts[:2] for sentence in _END.split(text)] + ["", ""]
-    asks = sentences[0].endswith("?") and "\\" not in sentences[1]  # formulas are not for previews
+    # A question needs its answer, but formulas do not render in previews.
+    is_question = sentences[0].endswith("?") and "\\" not in sentences[1]
     tags = {
-        "description": " ".join(sentences[: 2 if asks else 1]),
+        "description": " ".join(sentences[: 2 if is_question else 1]),
         "og:type": "website",
         "og:site_name": app.config.project,
         "og:title": next(doctree.findall(nodes.section)).next_node(nodes.title).astext(),
@@ -119,22 +120,22 @@ def preview(app, pagename, templatename, context, doctree):
         context["metatags"] += f'<meta {kind}="{name}" content="{escape(text)}">\n'
 
 
-def lead_to_the_page(app, doctree):
-    """Searches for index entries above a title find the page: an empty anchor has no summary."""
+def empty_index_anchors(app, doctree):
+    """Empty the anchors of index entries above a title, so that searches find the page."""
     for node in doctree.children:
         if node.tagname == "index":
             node["entries"] = [(*entry[:2], "", *entry[3:]) for entry in node["entries"]]
 
 
-def not_the_room(app, doctree):
-    """`groups` in a docstring is a parameter, and `plot` the method, not the room of that name."""
+def resolve_parameter(app, doctree):
+    """Resolve names such as `groups` or `plot` to the parameter or method, not the subpackage."""
     for node in doctree.findall(pending_xref):
         if node["reftype"] == "obj" and (ROOT / "skbench" / node["reftarget"]).is_dir():
             node["reftarget"] = f"{node.get('py:class')}.{node['reftarget']}"
 
 
 def resolve(app, env, node, contnode):
-    """Public names in docstrings of the rooms, which look for them in their own room only."""
+    """Resolve public names in docstrings of subpackages."""
     name = node["reftarget"]
     if node["refdomain"] == "py" and node["reftype"] == "obj" and name in skbench.__all__:
         python, name = env.domains.python_domain, f"skbench.{name}"

@@ -1,4 +1,4 @@
-"""Thumbnails of examples that print and do not draw: the longest thing they print."""
+"""Draw thumbnails of examples without a figure: their longest printed text."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _SYMBOLS = re.compile(r"[\u2700-\uffff\U00010000-\U0010ffff]")  # not in every f
 
 
 def draw(app):
-    """Draw them over the gallery's own stand-in, after it ran the examples."""
+    """Replace the placeholder thumbnails after the gallery has run the examples."""
     for page in GALLERY.glob("*.rst"):
         thumbnail = GALLERY / "images" / "thumb" / f"sphx_glr_{page.stem}_thumb.png"
         text = page.read_text()

@@ -214,10 +214,10 @@ def _table_3(summary, arguments):
 WHY_TABLE_3 = {
     EB: "one random split; models share items",
     OURS: "folds by topic, eight splits",
-    EB_LASSO: "features standardized, penalty by cross-validation over groups. A.1 calls it about as "
-    "good as structured regression; the regression of EB in Table 3 is not named",
-    LASSO_PUBLISHED: "penalty by cross-validation over groups, so held-out groups have no intercept; "
-    "the paper does not specify the folds",
+    EB_LASSO: "features standardized, penalty by cross-validation over groups. A.1 calls it about "
+    "as good as structured regression; the regression of EB in Table 3 is not named",
+    LASSO_PUBLISHED: "penalty by cross-validation over groups, so held-out groups have no "
+    "intercept; the paper does not specify the folds",
     LASSO: "penalty with the smallest estimated risk",
     LASSO_BY_ITEMS: "penalty by splitting the items of each group",
 }

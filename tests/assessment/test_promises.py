@@ -1,4 +1,4 @@
-"""The audit of promises: every public interval has a row, and the small version keeps its words."""
+"""The audit of guarantees: every public interval has a row, and the guarantees hold."""
 
 import sys
 from pathlib import Path
@@ -22,28 +22,28 @@ def test_every_public_interval_has_a_row(found):
     rows = {name.split("(")[0].split(",")[0] for name in found["interval"]}
     public = set(promises.public_intervals())
     assert public - rows - set(promises.WITHOUT) == set()
-    # What is excused exists, and has no row.
+    # Excused names exist and have no row.
     assert set(promises.WITHOUT) <= public - rows
 
 
-def test_words_about_each_group_are_kept(found):
-    each = found[found["word"].str.startswith("each group")]
+def test_guarantees_for_each_group_hold(found):
+    each = found[found["guarantee"].str.startswith("each group")]
     print(each.to_string())
     assert len(each) >= 15
-    assert not (each["kept"] == "no").any()
+    assert not (each["holds"] == "no").any()
 
 
-def test_errors_beyond_the_direct_ones_are_named(found):
+def test_estimators_worse_than_the_direct_ones_are_listed(found):
     worse = found.loc[found["error"] > promises.MOST_ERROR, "interval"].str.split("(").str[0]
     assert set(worse) <= set(promises.WORSE_THAN_DIRECT)
     assert "MixedModel" not in promises.WORSE_THAN_DIRECT
 
 
-def test_no_interval_that_promises_has_no_width(found):
-    assert (found.loc[found["word"] != "none", "no_width"] == 0).all()
+def test_guaranteed_intervals_have_width(found):
+    assert (found.loc[found["guarantee"] != "none", "no_width"] == 0).all()
 
 
-def test_what_commands_print_is_as_seldom_wrong_as_it_may_be():
+def test_error_rates_of_commands_are_allowed():
     table = printed.printed(small=True)
     band = np.sqrt(table["allowed"] * (1 - table["allowed"]) / table["sets"])
     beyond = table["wrong"] > table["allowed"] + 3 * band

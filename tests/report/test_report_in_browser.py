@@ -92,8 +92,8 @@ def test_browser_finds_what_was_broken(page, written):
         "<script>console.error('out of order')</script>": "console: out of order",
         "<script>noSuchFunction()</script>": "noSuchFunction is not defined",
         "<a href='#no-such-heading'>more</a>": "has no heading #no-such-heading",
-        "<a href='other.html'>more</a>": "there is no page other.html",
-        "<p style='width: 900px'>wide</p>": "pixels wide on a telephone",
+        "<a href='other.html'>more</a>": "page other.html",
+        "<p style='width: 900px'>wide</p>": "pixels wide",
     }
     path = written(page.read_text().replace("</body>", "".join(faults) + "</body>"), "report.html")
     result = checked(path)

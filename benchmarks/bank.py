@@ -45,7 +45,7 @@ N_ASKED = 50
 
 
 def long_form(scores, items, topics, names):
-    """Item rows of a matrix of items x models."""
+    """Return item rows from a matrix of items x models."""
     rows = pd.DataFrame(
         {
             "model": np.repeat(np.asarray(names, dtype=object), len(items)),
@@ -58,18 +58,18 @@ def long_form(scores, items, topics, names):
 
 
 def family(name):
-    """First part of a model's name: Meta-Llama and Llama are one."""
+    """Return the first part of a model's name; Meta-Llama and Llama are one family."""
     return re.split(r"[-.\d_]", name.removeprefix("Meta-").lower())[0]
 
 
 def families():
-    """Family of every model of MMLU-Pro; Mixtral, Mistral and mathstral come from one maker."""
+    """Return the family of every MMLU-Pro model; Mixtral, Mistral and mathstral are one."""
     kin = {"mixtral": "mistral", "mathstral": "mistral", "gemma": "google", "gemini": "google"}
     return lambda name: kin.get(family(name), family(name))
 
 
 def mmlu_pro(by, least):
-    """Answers of 29 models to the questions of topics that have enough of them."""
+    """Return answers of 29 models to the questions of sufficiently large topics."""
     table = pd.read_csv(DATA / "mmlu_pro_dev_29_models.csv.gz")
     table = table[table.groupby(by)["question_id"].transform("size") >= least]
     names = [c for c in table.columns if c not in ("question_id", "category", "src")]
@@ -78,7 +78,7 @@ def mmlu_pro(by, least):
 
 
 def ridge_aipw(y, past, asked, rng):
-    """Mean of cross-fitted ridge predictions from earlier answers plus mean residual."""
+    """Estimate by cross-fitted ridge predictions from earlier answers plus mean residual."""
     fold = rng.permutation(len(y)) % 5
     predicted, residual = np.zeros(len(past)), np.zeros(len(y))
     for k in range(5):
@@ -91,7 +91,7 @@ def ridge_aipw(y, past, asked, rng):
 
 
 def rasch_p_irt(y, easiness, asked):
-    """Ability by maximum likelihood (one answer of either kind halved added), then all chances."""
+    """Predict all probabilities from the maximum likelihood ability (half an answer added)."""
     k = np.clip(y.sum(), 0.5, len(y) - 0.5)
     ability = brentq(lambda a: expit(a + easiness[asked]).sum() - k, -15, 15)
     p = expit(ability + easiness)
@@ -101,14 +101,14 @@ def rasch_p_irt(y, easiness, asked):
 
 
 def anchor_points(past, n, seed):
-    """Items nearest to the centers of clusters of earlier answers, and the clusters' shares."""
+    """Return the items nearest to cluster centers of earlier answers, and cluster shares."""
     clusters = KMeans(n, n_init=1, random_state=seed).fit(past)
     distance = clusters.transform(past)
     return distance.argmin(axis=0), np.bincount(clusters.labels_, minlength=n) / len(past)
 
 
 def bank_of(scores, items, topics, names):
-    """A bank, whatever it says of earlier models that are copies of each other."""
+    """Fit a bank and ignore its warnings about near-duplicate models."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ItemBank().fit(long_form(scores, items, topics, names))
@@ -119,14 +119,14 @@ def unit_level(bank, items, topics, y, by, population=None, chance=None):
     if chance is not None:
         X["inclusion_probability"] = chance
     with warnings.catch_warnings():
-        # Of near-copies among the models, and of items that no earlier model answered.
+        # Warnings about near-duplicate models and about items without earlier answers.
         warnings.simplefilter("ignore")
         model = UnitLevelModel(bank).fit(X, y)
     return model, model.estimate(by=by, population=population)
 
 
 def splits(scores, kind, n_targets, rng):
-    """Columns of earlier models and of new ones."""
+    """Return the columns of earlier models and of new models."""
     n_models = scores.shape[1]
     if kind == "inter":
         order = rng.permutation(n_models)
@@ -137,7 +137,7 @@ def splits(scores, kind, n_targets, rng):
 
 
 def whole(kind, name, n_targets, n_draws, seed=0):
-    """Errors of every method on one matrix, and how the unit-level interval does."""
+    """Return errors of every method on one matrix, and coverage of the unit-level interval."""
     rng = np.random.default_rng(seed)
     scores = pd.read_csv(DATA / f"item_matrix_{name}.csv.gz").drop(columns="item").to_numpy(float)
     past, targets = splits(scores, kind, n_targets, rng)
@@ -187,7 +187,7 @@ def whole_table(options):
 
 
 def pasts(scores, names, target, rng):
-    """Earlier models by name of the set: columns."""
+    """Return the columns of earlier models by the name of the set."""
     of = families()
     others = np.flatnonzero([of(name) != of(names[target]) for name in names])
     weakest = np.argsort(np.nanmean(scores, axis=0), kind="stable")[:8]
@@ -211,7 +211,7 @@ def topics_table(options):
 
 
 def topics_of(by, least, n, n_draws, seed=0, step=1):
-    """Errors and intervals of every topic, draw, past and target."""
+    """Return errors and intervals of every topic, draw, set of earlier models and target."""
     scores, items, topics, names = mmlu_pro(by, least)
     found = []
     for target in range(0, len(names), step):
@@ -250,7 +250,7 @@ def topics_of(by, least, n, n_draws, seed=0, step=1):
 
 
 def area_level(topics, y):
-    """Estimates of the area-level default, which knows topics only."""
+    """Return the estimates of the area-level default."""
     summary = summarize_items(pd.DataFrame({"topic": topics, "score": y}), "topic", item=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -258,7 +258,7 @@ def area_level(topics, y):
 
 
 def by_past(rows):
-    """Medians and worst of the sets, a past and a target each; coverage and widths.
+    """Summarize medians, worst cases, coverage and widths over pairs of bank and target.
 
     "width at .95" is what the widths would be if all were stretched until they cover .95.
     """
@@ -293,7 +293,7 @@ def by_past(rows):
 
 
 def bounds_table(options):
-    """What no intervals that are right have, as topics' effects stay what they are."""
+    """Simulate the lowest coverage of exactly correct intervals with fixed topic effects."""
     print("least coverage of 29 sets of 31 topics, intervals exactly right, any number of draws")
     for level in (0.95, 0.96, 0.97):
         least = [least_of_right(level, 29, 31, np.random.default_rng(seed)) for seed in range(40)]
@@ -302,7 +302,7 @@ def bounds_table(options):
 
 
 def least_of_right(level, n_sets, n_topics, rng, std=0.35, noise=0.65, n_draws=300):
-    """Least coverage of sets of topics by posterior intervals that are exactly right.
+    """Return the lowest coverage over topics of exactly correct posterior intervals.
 
     Effects of topics are normal with a known standard deviation, in log odds, and so is the noise
     of ten answers. A topic's effect is the same in all draws, so that intervals which cover at
@@ -316,7 +316,7 @@ def least_of_right(level, n_sets, n_topics, rng, std=0.35, noise=0.65, n_draws=3
 
 
 def choose_table(options):
-    """Whole benchmarks from chosen items, against the plain mean of random ones.
+    """Compare whole benchmarks from chosen items with the mean of random items.
 
     "bound" is what no choice of items goes below, random or not, if the model is right: the
     posterior variance left by the best items that an exchange of items finds, of what random ones
@@ -351,7 +351,7 @@ CHOICES = {"random": None, "equal": {"chances": "equal"}, "informative": {"chanc
 
 
 def choice(bank, scores, items, topics, n_asked, n_draws, rng):
-    """Errors of the unit-level model by how items are chosen, and its coverage, on new models."""
+    """Return errors and coverage of the unit-level model by the method of choosing items."""
     place = pd.Series(np.arange(len(items)), index=items)
     found = []
     for y in scores.T:
@@ -376,7 +376,7 @@ def choice(bank, scores, items, topics, n_asked, n_draws, rng):
 
 
 def bound(bank, n_asked, rng, n_steps=1500):
-    """Variance left by the best items found, of that left by random ones, to first order."""
+    """Return the variance left by the best items relative to random items, to first order."""
     x = np.column_stack([np.ones(len(bank.items_)), bank.easiness_, bank.components_])
     x[:, 1] -= x[:, 1].mean()
     p = expit(bank.easiness_[:, None] + bank.ability_ - bank.easiness_.mean())

@@ -42,7 +42,7 @@ SPLITS = {
 
 
 def judged(regressor, split, data, repetitions):
-    """Error, coverage and seconds of one regressor under one kind of split."""
+    """Return error, coverage and seconds of one regressor with one kind of split."""
     candidate = Candidate(
         EmpiricalBayes(regressor, cv=split["cv"]), keep_topics=split["keep_topics"]
     )

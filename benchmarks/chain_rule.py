@@ -25,12 +25,12 @@ from skbench.stats.ppi.chain_rule import chain_draws, chain_interval  # noqa: E4
 
 N_GROUPS = 1000
 N_DRAWS = 10_000
-N_DRAWN = 100  # groups that are drawn, and scaled
+N_DRAWN = 100  # groups with draws; times are scaled up
 N_TRIALS = 5
 
 
 def counts_of(n_labels, n_values, rng):
-    """Counts of groups of accuracy .3 to .95; a third value is an abstention."""
+    """Return counts of groups with accuracy 0.3 to 0.95; a third value is an abstention."""
     accuracy = rng.uniform(0.3, 0.95, N_GROUPS)
     joint = np.zeros((N_GROUPS, n_values, 2))
     joint[:, 0] = np.stack([0.9 * accuracy, 0.1 * (1 - accuracy)], axis=1)
@@ -44,7 +44,7 @@ def counts_of(n_labels, n_values, rng):
 
 
 def shortest_time(function, *args):
-    """Seconds of the fastest of several calls: the least disturbed one."""
+    """Return the seconds of the fastest of several calls."""
     times = []
     for _ in range(N_TRIALS):
         start = time.process_time()

@@ -29,7 +29,7 @@ N_TRIALS = 7
 
 
 def shortest_time(function, *args):
-    """Processor seconds of the fastest of several calls: the least disturbed one."""
+    """Return the processor seconds of the fastest of several calls."""
     times = []
     for _ in range(N_TRIALS):
         start = time.process_time()
@@ -39,7 +39,7 @@ def shortest_time(function, *args):
 
 
 def miss(t, chi):
-    """Probability that N(sqrt t, 1) leaves [-chi, chi]."""
+    """Return the probability that N(sqrt t, 1) is outside [-chi, chi]."""
     bias = math.sqrt(t)
     return (math.erfc((chi + bias) * _ROOT_HALF) + math.erfc((chi - bias) * _ROOT_HALF)) / 2
 
@@ -49,7 +49,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def largest(function, low, high):
-    """Maximum of a function of one hump, by golden sections."""
+    """Maximize a unimodal function by golden sections."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
     for _ in range(30):
@@ -65,7 +65,7 @@ def largest(function, low, high):
 
 
 def worst_case(chi, m2, kurtosis):
-    """Worst noncoverage over laws of the squared bias with two points."""
+    """Return the worst noncoverage over two-point distributions of the squared bias."""
     far, least = (chi + 6) ** 2, kurtosis * m2
     at_zero, spread = miss(0.0, chi), (kurtosis - 1) * m2**2
 
@@ -87,13 +87,13 @@ def worst_case(chi, m2, kurtosis):
 
 
 def cva_lean(m2, kurtosis, alpha=0.05):
-    """Critical value of one group, with as little overhead as a loop allows."""
+    """Return the critical value of one group with minimal overhead."""
     low, high = 1.959963984540054, math.sqrt((1 + m2) / alpha)
     return brentq(lambda chi: worst_case(chi, m2, kurtosis) - alpha, low, high, xtol=1e-9)
 
 
 def scaled_time(function, m2, kurtosis):
-    """Processor seconds for all groups, from a few one by one; their values too."""
+    """Return processor seconds for all groups, scaled from a few, and their values."""
     start = time.process_time()
     values = [function(m, kurtosis) for m in m2]
     return (time.process_time() - start) * N_GROUPS / len(m2), values
@@ -102,7 +102,7 @@ def scaled_time(function, m2, kurtosis):
 def main():
     rng = np.random.default_rng(0)
     m2 = np.exp(rng.uniform(np.log(0.02), np.log(50), N_GROUPS))
-    cva(m2, 3.0)  # imports and caches are warm from here on
+    cva(m2, 3.0)  # warms up imports and caches
 
     print(f"{N_GROUPS} groups, m2 from .02 to 50, level .95; processor times")
     print(
@@ -123,7 +123,7 @@ def main():
 
     mixed = 1 + np.exp(rng.uniform(-3, 4, N_GROUPS))
     seconds = shortest_time(cva, m2, mixed)
-    print(f"a kurtosis for each group: cva {1e3 * seconds:.1f} ms")
+    print(f"one kurtosis per group: cva {1e3 * seconds:.1f} ms")
     seconds = shortest_time(shrinkage_length_optimal, 1 / m2, 3.0)
     print(f"length-optimal shrinkage at kurtosis 3: {1e3 * seconds:.1f} ms")
 

@@ -36,7 +36,7 @@ from skbench.stats.clusters.agreement import krippendorff_alpha  # noqa: E402
 from skbench.stats.resampling import repeats  # noqa: E402
 
 DATA = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
-# Kind of scores, how much single items differ, items, margin.
+# Kind of scores, variation between items, number of items, margin.
 GRID = [
     (binary, 0.1, 60, 0.1),
     (binary, 0.15, 150, 0.05),
@@ -54,7 +54,7 @@ GRID = [
 
 
 def simulated(make, rng, n_sets, n, spread, difference):
-    """Item rows of many data sets, and how the gate is to read them."""
+    """Return item rows of many data sets, and the arguments of the gate."""
     rows = rows_of(*make(rng, n_sets, n, spread, difference), passage=np.arange(n) // 5)
     return rows, {"cluster": "passage"} if make is clustered else {}
 
@@ -118,7 +118,7 @@ def runs():
 
 
 def chance(right, k, all_of_them):
-    """That one of `k` runs of 8 is right, or all of them are."""
+    """Return the probability that one of `k` runs of 8 is correct, or that all are."""
     return comb(right, k) / comb(8, k) if all_of_them else 1 - comb(8 - right, k) / comb(8, k)
 
 
@@ -170,7 +170,7 @@ def judges():
     }
     table = pd.DataFrame(found).T.rename_axis(["labels", "tpr, tnr", "prevalence"])
     show("coverage of 500 sets each", table)
-    print(f"least {table.to_numpy().min():.3f}")
+    print(f"lowest {table.to_numpy().min():.3f}")
 
 
 def pairs():

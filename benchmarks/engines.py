@@ -41,8 +41,8 @@ BY_HAND = {
             from '{}' group by all)
         group by all""",
 }
-# Of {n} models and {k} items. The answer depends on the ability of the model and the difficulty of
-# the item, so errors of models correlate; and on chance, as three draws from a hash.
+# {n} models and {k} items. Answers depend on the ability of the model, on the difficulty of the
+# item (so errors of models correlate), and on noise from three hashed draws.
 ROWS = """
     select 'model-' || m as model, 'topic-' || (i * {t} // {k}) as topic, i as item,
         i // 5 as passage, (hash(i, m) % 100003) / 100003.0 as confidence,
@@ -57,7 +57,7 @@ ORDERS = {
 
 
 def write(folder, n_rows, n_models, order):
-    """Files of 100,000 to a million rows each."""
+    """Write files of 100,000 to a million rows each."""
     shape = {"n": n_models, "k": n_rows // n_models, "t": TOPICS}
     rows = ROWS.format(order=ORDERS[order].format(**shape), **shape)
     n_files = max(n_rows // 1_000_000, 10) if order == "mixed" else n_models
@@ -78,13 +78,13 @@ def by_query(folder, step):
 
 
 def queries():
-    """A connection with the memory that paths are given."""
+    """Open a connection with the memory limit of skbench."""
     config = {"preserve_insertion_order": False, "temp_directory": tempfile.gettempdir()}
     return duckdb.connect(config={"memory_limit": "200MB", **config})
 
 
 def by_topic(folder, step):
-    """Pivot and covariance of one topic after the other, which refuses items that come twice."""
+    """Compute pivot and covariance by topic; duplicate items are an error."""
     connection, total = queries(), 0.0
     for topic in range(TOPICS):
         rows = connection.sql(
@@ -106,7 +106,7 @@ def estimated(name):
 
 
 def ranked(folder, step):
-    """Of rows that are held in memory."""
+    """Compute the same from rows in memory."""
     import pyarrow.dataset
 
     from skbench import leaderboard
@@ -121,7 +121,7 @@ STEPS |= {"EmpiricalBayes": (estimated("EmpiricalBayes"), None), "leaderboard": 
 
 
 def measured(who, step, folder):
-    """One run in this process: clock, processor, memory. Imports are not counted."""
+    """Run one step here; return clock, processor seconds and memory without imports."""
     import skbench.groups
     import skbench.summaries  # noqa: F401
 

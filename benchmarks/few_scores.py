@@ -37,13 +37,13 @@ ESTIMATORS = {
 
 
 def confidence():
-    """Probability of the right digit, five classifiers on 50 damaged test sets."""
+    """Load the probability of the correct digit: five classifiers on 50 damaged test sets."""
     items = load_digits_c().items
     return items.assign(score=items["confidence"])[["model", "topic", "item", "score"]]
 
 
 def open_questions():
-    """F1 of five systems, by the number of words of the first system's answer."""
+    """Load F1 of five systems, by the number of words in the first system's answer."""
     folder = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
     file = folder / "openqa_nq.csv.gz"
     if not file.exists():
@@ -55,7 +55,7 @@ def open_questions():
 
 
 def figures(items, n, repetitions):
-    """Error and coverage of every estimator with both kinds of variances."""
+    """Return error and coverage of every estimator with both kinds of variances."""
     believed = {
         f"{name}, believed": Candidate(estimator, variance="plug-in")
         for name, estimator in ESTIMATORS.items()

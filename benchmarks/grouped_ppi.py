@@ -68,7 +68,7 @@ def print_speed():
 
 
 def plain_feature():
-    """The mean of the scores as it is, its luck included."""
+    """Return the plain mean score, which shares its error with the estimate."""
     return mock.patch.object(_group_summary.ppi, "independent_feature", lambda mean, *rest: mean)
 
 
@@ -77,7 +77,7 @@ def with_constant(name, value):
 
 
 def measured(settings, estimator=None):
-    """Mean squared error times 10,000 and coverage of empirical Bayes."""
+    """Return mean squared error times 10,000 and coverage of empirical Bayes."""
     finite = estimator is not None
     results = []
     for seed in range(N_SEEDS):
@@ -106,7 +106,7 @@ def print_variants(title, variants, estimator=None):
 
 
 def reviews(rng, on_review, on_product):
-    """Stars by products: what people gave, and an autorater that errs on reviews and products."""
+    """Simulate human ratings by product, and an autorater with errors by review and product."""
     product = np.repeat(np.arange(200), rng.integers(50, 201, 200))
     stars = rng.normal(4, 0.4, 200)[product] + rng.normal(0, 1, len(product))
     autorater = stars + rng.normal(0, on_product, 200)[product]
@@ -115,7 +115,7 @@ def reviews(rng, on_review, on_product):
 
 
 def adaptive_shrinkage(rows, is_labeled):
-    """Algorithm 1 of Li and Ignatiadis: power tuned by product, drawn to the autorater's mean."""
+    """Apply Algorithm 1 of Li and Ignatiadis: power tuning by product, shrunk to the autorater."""
     labeled, unlabeled = rows[is_labeled].groupby("product"), rows[~is_labeled].groupby("product")
     n, N = labeled.size(), unlabeled.size()
     mean, others = labeled.mean(), unlabeled["autorater"].mean()

@@ -35,7 +35,7 @@ N_DRAWS = 10_000
 
 
 def fitted(rows, prior, solver="quadrature"):
-    """The fit, and its processor seconds."""
+    """Return the fit and its processor seconds."""
     bayes = HierarchicalBetaBinomial(solver, prior=prior, n_draws=N_DRAWS, random_state=0)
     start = time.process_time()
     bayes.fit(rows, rows["k"] / rows["n"], n=rows["n"])
@@ -59,8 +59,8 @@ def seconds_of_counts(bayes):
 
 
 def print_solvers(rows, prior):
-    fitted(rows, prior)  # the first call pays for imports
-    # The least of five: other work on the machine only adds.
+    fitted(rows, prior)  # warms up imports
+    # The smallest of five, because other processes only add time.
     grid = min(fitted(rows, prior)[1] for _ in range(5))
     exact, _ = fitted(rows, prior)
     counts = grid + min(seconds_of_counts(exact) for _ in range(5))
@@ -123,7 +123,7 @@ def print_large(n_models, n_tasks):
 
 
 def print_chains(n_sets=72, n_models=8):
-    """Errors of posterior means, in posterior standard deviations, of sets of all kinds.
+    """Return errors of posterior means in posterior standard deviations, for many data sets.
 
     Under the exponential prior half of the sets are large, as chains seldom meet on others.
     """

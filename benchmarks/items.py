@@ -24,7 +24,7 @@ DATA = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
 
 
 def matrices():
-    """Name and scores (items x models) of every matrix."""
+    """Yield name and scores (items x models) of every matrix."""
     for file in sorted(DATA.glob("item_matrix_*.csv.gz")):
         yield file.name[12:-7], pd.read_csv(file).drop(columns="item")
     table = pd.read_csv(DATA / "mmlu_pro_dev_29_models.csv.gz")
@@ -42,7 +42,7 @@ def long_form(scores):
 
 
 def by_correlation(scores):
-    """Items with negative discrimination, false discovery rate 5%."""
+    """Return items with negative discrimination at a false discovery rate of 5%."""
     p = discrimination(scores, float(scores.shape[1])).p_value
     flagged, known = np.zeros(len(p), bool), np.isfinite(p)
     flagged[known] = false_discovery_control(p[known]) < 0.05
@@ -54,7 +54,7 @@ def audited(scores):
 
 
 def turned(scores, share, n_draws, flags):
-    """Mean shares of turned items, and of others, that are flagged."""
+    """Return the mean proportions of flagged items among miskeyed and other items."""
     found, ends = [], np.nanmin(scores) + np.nanmax(scores)
     for seed in range(n_draws):
         wrong = np.random.default_rng(seed).random(len(scores)) < share

@@ -68,7 +68,7 @@ METRICS = {
 
 
 def columns(people, metric):
-    """True labels, and predicted labels or scores."""
+    """Return true labels, and predicted labels or scores."""
     return people["two_year_recid"], people["decile_score" if metric == "auc" else "predicted"]
 
 
@@ -77,7 +77,7 @@ def summary(people, metric):
 
 
 def by_fairlearn(people, metric, n_boot=None):
-    """Points of a MetricFrame; with `n_boot` a table of them and of bootstrap intervals."""
+    """Return MetricFrame values; with `n_boot` also bootstrap intervals."""
     y_true, y_pred = columns(people, metric)
     options = {} if n_boot is None else {"n_boot": n_boot, "ci_quantiles": ENDS, "random_state": 0}
     features = {"sensitive_features": people[BY]}
@@ -91,13 +91,13 @@ def by_fairlearn(people, metric, n_boot=None):
 
 
 def ours(sample, estimator):
-    """Estimates of groups with known metrics, from 0 to 1."""
+    """Return estimates of groups with known metrics, from 0 to 1."""
     e = estimator.fit(**sample.dropna().fit_args).estimate().within(0, 1)
     return e.to_frame()[["value", "low", "high"]]
 
 
 def studied(people, metric, size):
-    """Name -> estimates beside the truth, over all samples; and seconds of each name."""
+    """Return estimates with true values over all samples, and seconds, by name."""
     whole = summary(people, metric)
     truth = pd.Series(whole.z, whole.labels)[whole.n >= LEAST_TRUE].rename("truth")
     estimators = {
@@ -124,7 +124,7 @@ def studied(people, metric, size):
 
 
 def report(people, metric, size):
-    """One line per estimator."""
+    """Return one line per estimator."""
     found, seconds = studied(people, metric, size)
     direct = ((found["direct"]["value"] - found["direct"]["truth"]) ** 2).mean()
     for name, table in found.items():
@@ -140,9 +140,9 @@ def report(people, metric, size):
 
 
 def extremes_of_rates(rate, spread, n_groups, n_rows, n_sets=100):
-    """Coverage of worst, best, gap and ratio; rates are normal on the logit scale."""
+    """Simulate coverage of worst, best, gap and ratio; rates are normal on the logit scale."""
     rng, covered = np.random.default_rng(0), []
-    names = np.array([f"group {i}" for i in range(n_groups)])  # numbers would be a feature
+    names = np.array([f"group {i}" for i in range(n_groups)])  # numbers would become a feature
     code = np.repeat(np.arange(n_groups), n_rows)
     for _ in range(n_sets):
         true = expit(logit(rate) + rng.normal(0, spread, n_groups))
@@ -163,13 +163,13 @@ def main(folder):
     people = pd.read_csv(Path(folder) / "compas_two_years.csv.gz")
     people["predicted"] = (people["decile_score"] >= 5).astype(int)
     if fairlearn is None:
-        print("fairlearn is not installed: its points and intervals are left out")
+        print("fairlearn is not installed, so its values and intervals are skipped")
     else:
         apart = [
             (summary(people, m).to_frame()["z"] - by_fairlearn(people, m)).abs().max()
             for m in METRICS
         ]
-        print(f"points of six metrics at most {max(apart):.1e} apart from fairlearn's")
+        print(f"values of six metrics differ by at most {max(apart):.1e} from fairlearn")
     for size in (200, 500):
         for metric in METRICS:
             report(people, metric, size)

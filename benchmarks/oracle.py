@@ -32,7 +32,7 @@ JUDGED = {name: ESTIMATORS[name] for name in ("direct", "mixed")}
 
 
 class Oracle(GroupEstimator):
-    """The posterior of all groups, their spread known.
+    """Posterior of all groups with known variances.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class Oracle(GroupEstimator):
         return Bounds(expit(self._mean - half), expit(self._mean + half), error)
 
     def _accuracy(self):
-        """Means and variances of accuracies whose log odds are normal."""
+        """Return means and variances of accuracies with normal log odds."""
         parts = np.stack([np.ones(len(self._mean)), self._mean, self._variance, 0 * self._mean])
         return Mixture(*parts[:, None]).accuracy()
 
 
 def laplace(z, n, prior, correlation):
-    """Posterior means and variances of log odds, linearized at their mode."""
+    """Return posterior means and variances of log odds, linearized at the mode."""
     eta = logit((n * z + 1) / (n + 2))
     for _ in range(STEPS):
         p = np.clip(expit(eta), 0.01, 0.99)
@@ -93,7 +93,7 @@ def laplace(z, n, prior, correlation):
 
 
 def spread_of(parameters):
-    """Variances of topic, model and interaction, over sets with these parameters."""
+    """Return variances of topic, model and interaction over sets with these parameters."""
     tables = [truths(parameters | {"seed": 10_000 + number}) for number in range(N_SETS)]
     residuals = np.stack(tables)
     residuals = residuals - residuals.mean()
@@ -105,12 +105,12 @@ def spread_of(parameters):
 
 
 def shared(residuals, axis):
-    """Sum of products of different entries along an axis, averaged over the others."""
+    """Return the sum of products of different entries along an axis, averaged over others."""
     return np.mean(residuals.sum(axis=axis) ** 2 - (residuals**2).sum(axis=axis))
 
 
 def truths(parameters):
-    """Log odds of topics (rows) and models (columns), less what features explain."""
+    """Return log odds by topic and model, minus the part explained by features."""
     data = simulated(**parameters)
     accuracy = data["items"].groupby("topic")[data["score"]].mean()
     log_odds = logit(accuracy.clip(0.005, 0.995)).to_numpy()

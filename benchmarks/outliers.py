@@ -46,7 +46,7 @@ N_MODELS, N_TOPICS = 4, 20
 
 
 def default_estimator():
-    """Of this version of the package, or of an earlier one."""
+    """Return the estimators of this version of the package, or of an earlier one."""
     if "MixedModel" in skbench.__all__:
         return skbench.MixedModel()
     return skbench.AveragedEstimator(random_state=0)
@@ -61,7 +61,7 @@ def ordinary(
     topic_std=0.5,
     interaction_std=0.2,
 ):
-    """Accuracies of topics (rows) and models (columns)."""
+    """Draw accuracies by topic (rows) and model (columns)."""
     eta = logit(mean) + model_std * rng.normal(size=shape[1])
     eta = eta + topic_std * rng.normal(size=(shape[0], 1))
     return expit(eta + interaction_std * rng.normal(size=shape))
@@ -139,7 +139,7 @@ SETS = {
 
 
 def items_of(k, n, rng):
-    """Item rows with `k` right answers of `n`, at random; models on the same items of a topic."""
+    """Return item rows with `k` of `n` correct answers; models share the items of a topic."""
     topic, model = np.divmod(np.arange(k.size), k.shape[1])
     group = np.repeat(np.arange(k.size), n.ravel())
     number = np.concatenate([np.arange(size) for size in n.ravel()])
@@ -156,7 +156,7 @@ def items_of(k, n, rng):
 
 
 def one_set(make, seed, estimators):
-    """Figures of every estimator on one set."""
+    """Return the figures of every estimator on one set."""
     rng = np.random.default_rng(seed)
     p, outlying, n = make(rng)
     g = summarize_items(items_of(rng.binomial(n, p), n, rng), ["model", "topic"])
@@ -188,14 +188,14 @@ def one_set(make, seed, estimators):
 
 
 def log_odds_of_oracle(rng, n, *, model_std=0.3, topic_std=0.5, interaction_std=0.2):
-    """Of every cell of a set: log odds that it is the broken one, and whether it is."""
+    """Return the log odds that each group is the broken one, and whether it is."""
     model = model_std * rng.normal(size=N_MODELS)
     topics, weights = np.polynomial.hermite_e.hermegauss(40)
     p = logit(0.85) + model + topic_std * rng.normal(size=(N_TOPICS, 1))
     p = expit(p + interaction_std * rng.normal(size=p.shape))
     p, outlying = broken(p, (rng.integers(N_TOPICS), rng.integers(N_MODELS)))
     k = rng.binomial(n, p)
-    # Probability of each count at each of the effects that its topic may have.
+    # Probability of each count for each possible effect of its topic.
     own, own_weights = np.polynomial.hermite_e.hermegauss(15)
     eta = logit(0.85) + model[:, None, None] + topic_std * topics[:, None] + interaction_std * own
     mass = binom.pmf(k[..., None, None], n, expit(eta)) @ own_weights / own_weights.sum()
@@ -225,9 +225,9 @@ def print_oracle(n_sets, n=10):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=60)
-    parser.add_argument("--only", default="", help="part of the names of the corners to run")
+    parser.add_argument("--only", default="", help="part of the names of the settings to run")
     parser.add_argument("--more", action="store_true", help="also the direct estimates")
-    parser.add_argument("--oracle", action="store_true", help="what the best of rules would list")
+    parser.add_argument("--oracle", action="store_true", help="results of the optimal rule")
     arguments = parser.parse_args()
     if arguments.oracle:
         print_oracle(arguments.sets)

@@ -53,7 +53,7 @@ DESIGNS = ("proportional", 10, 20, 50)
 
 
 def tuned_trees(n_trees, depths):
-    """XGBoost, its own settings but for two that 2-fold cross-validation chooses."""
+    """Return XGBoost with depth and number of trees from 2-fold cross-validation."""
     return GridSearchCV(
         XGBRegressor(n_jobs=1),
         {"n_estimators": n_trees, "max_depth": depths},
@@ -63,7 +63,7 @@ def tuned_trees(n_trees, depths):
 
 
 def as_published(regressor):
-    """The paper's empirical Bayes with these trees."""
+    """Return the paper's empirical Bayes with these trees."""
     published = EmpiricalBayes.as_published(random_state=None)
     return Candidate(published.set_params(regressor=regressor), variance="plug-in")
 
@@ -85,7 +85,7 @@ LEAST_TOPICS = 2
 
 
 def mmlu_pro(half):
-    """Ten models on the subjects of the first or the last seven categories."""
+    """Load ten models on the subjects of the first or the last seven categories."""
     wide = pd.read_csv(data_folder() / "mmlu_pro_dev.csv.gz")
     categories = sorted(wide["category"].unique())
     wide = wide[wide["category"].isin(categories[7 * half : 7 * half + 7])]
@@ -98,7 +98,7 @@ def mmlu_pro(half):
 
 
 def big_bench_hard(half):
-    """Every other task; one model prompted in two ways counts as two models."""
+    """Load every other task; one model with two prompts counts as two models."""
     items = pd.read_csv(data_folder() / "bbh_codex.csv.gz")
     tasks = sorted(items["task"].unique())[half::2]
     items = items[items["task"].isin(tasks)]
@@ -106,7 +106,7 @@ def big_bench_hard(half):
 
 
 def digits_c(half):
-    """Five classifiers under the first or the last five corruptions."""
+    """Load five classifiers under the first or the last five corruptions."""
     data = load_digits_c()
     kinds = sorted(data.items["corruption"].unique())[5 * half : 5 * half + 5]
     items = data.items[data.items["corruption"].isin(kinds)]
@@ -126,7 +126,7 @@ def simulated(
     explained=0.5,
     difficulty_std=1.2,
 ):
-    """Items with difficulty and discrimination; topics of 60 to 600 of them."""
+    """Simulate items with difficulty and discrimination in topics of 60 to 600 items."""
     rng = np.random.default_rng(seed)
     sizes = np.round(np.exp(rng.uniform(np.log(60), np.log(600), n_topics))).astype(int)
     topic = np.repeat(np.arange(n_topics), sizes)
@@ -151,7 +151,7 @@ def simulated(
 
 
 def drawn(seed):
-    """Parameters of a simulated set that are drawn, not chosen.
+    """Draw the parameters of a simulated set at random.
 
     Their spread of difficulty makes errors of models correlate as in real results.
     """
@@ -171,7 +171,7 @@ def drawn(seed):
 
 
 def classified(name, model=None):
-    """Three classifiers trained on half of a table; subgroups of the other half."""
+    """Train three classifiers on half of a table; return subgroups of the other half."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import train_test_split
@@ -276,9 +276,9 @@ SETS = {
 
 
 def study(name, data, design, estimators, repetitions, folder):
-    """The study of one cell, or None where the design does not fit the set."""
+    """Run the study of one cell, or return None if the design does not fit the set."""
     sizes = data["items"].drop_duplicates(["topic", "item"])["topic"].value_counts()
-    # "proportional" gives 10 items of each where all topics are equally large.
+    # "proportional" gives 10 items per topic if all topics are equally large.
     if design == "proportional":
         fits = sizes.nunique() > 1 and sizes.max() >= 50
     else:
@@ -293,7 +293,7 @@ def study(name, data, design, estimators, repetitions, folder):
 
 
 def cell_figures(results):
-    """Errors, coverage and width of every estimator of a cell."""
+    """Return errors, coverage and width of every estimator in a cell."""
     hit = (results["low"] <= results["truth"]) & (results["truth"] <= results["high"])
     rows = results.assign(
         mse=(results["estimate"] - results["truth"]) ** 2,
@@ -308,7 +308,7 @@ def cell_figures(results):
 
 
 def over_cells(cells):
-    """One row per estimator, over cells: the figures that decide."""
+    """Summarize the cells, one row per estimator."""
     by = cells.groupby("estimator", observed=True, sort=False)
     n10 = cells[cells.index.get_level_values("design") == "10"]
     worst_set = cells.groupby(["estimator", "set"], observed=True)["coverage"].mean()
@@ -330,7 +330,7 @@ def over_cells(cells):
 
 
 def conditional_coverage(results):
-    """Coverage by size, by truth and by estimate, all cells together."""
+    """Return coverage by size, by true value and by estimate over all cells."""
     hit = (results["low"] <= results["truth"]) & (results["truth"] <= results["high"])
     rows = results.assign(coverage=hit)
     fifths = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
@@ -351,7 +351,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--half", choices=SETS, default="confirming")
     parser.add_argument("--repetitions", type=int, default=100)
-    parser.add_argument("--folder", help="where finished repetitions are kept")
+    parser.add_argument("--folder", help="cache of finished repetitions")
     parser.add_argument("--only", default="", help="part of the names of the sets to run")
     parser.add_argument("--more", action="store_true", help="more estimators")
     arguments = parser.parse_args()

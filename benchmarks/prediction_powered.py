@@ -40,7 +40,7 @@ def make_rows(n_groups, n_rows, n_labeled, seed=0):
 
 
 def plain_mean_ci(y, f, f_unlabeled, alpha):
-    """The formula of ppi-python without its checks and generality."""
+    """Compute the formula of ppi-python without its checks."""
     n, N = len(y), len(f_unlabeled)
     covariance = np.mean((y - y.mean()) * (f - f.mean()))
     everything = np.concatenate([f, f_unlabeled])
@@ -52,7 +52,7 @@ def plain_mean_ci(y, f, f_unlabeled, alpha):
 
 
 def ppi_python_mean(y, f, f_unlabeled, alpha):
-    """Estimate and interval, which one of our passes gives together."""
+    """Return estimate and interval from both functions of ppi-python."""
     ppi_mean_pointestimate(y, f, f_unlabeled)
     return ppi_mean_ci(y, f, f_unlabeled, alpha=alpha)
 
@@ -64,7 +64,7 @@ def loop(pieces, mean_ci):
 
 
 def seconds(function):
-    """Processor time: other work on the machine does not count."""
+    """Measure processor time, so that other processes do not matter."""
     start = time.process_time()
     function()
     return time.process_time() - start

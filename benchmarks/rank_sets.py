@@ -33,7 +33,7 @@ from skbench.stats.ranking.kemeny import disagreements, exact_order  # noqa: E40
 
 N_DRAWS = 2000
 N_TABLES = 400
-# Clusters (sizes), whether scores are right or wrong, share of gaps.
+# Clusters (sizes), whether scores are binary, proportion of missing scores.
 SETTINGS = {
     "3 clusters of 10": ([10] * 3, False, 0),
     "5 clusters of 10": ([10] * 5, False, 0),
@@ -55,7 +55,7 @@ SETTINGS = {
 
 
 def score_table(scores, clusters, binary):
-    """A `ScoreTable` without the way through data frames."""
+    """Make a `ScoreTable` without data frames."""
     n_items, n_models = scores.shape
     return ScoreTable(
         scores=scores,
@@ -71,7 +71,7 @@ def score_table(scores, clusters, binary):
 
 
 def equal_models(rng, sizes, binary, gaps, n_models):
-    """Scores of models that are truly equal: easy and hard items, clusters that differ by model."""
+    """Simulate scores of equal models with item difficulties and clusters that differ by model."""
     clusters = np.repeat(np.arange(len(sizes)), sizes)
     n_items = clusters.size
     drift = rng.normal(0, 0.7, (len(sizes), n_models))[clusters] if n_items > len(sizes) else 0
@@ -85,7 +85,7 @@ def equal_models(rng, sizes, binary, gaps, n_models):
 
 
 def family_errors(setting, n_models, n_tables=N_TABLES):
-    """Shares of tables with any false verdict: single step, and the published rank sets."""
+    """Return the family error rates of the single step and of the published rank sets."""
     rng = np.random.default_rng(0)
     wrong, published = 0, 0
     for _ in range(n_tables):
@@ -107,8 +107,8 @@ def family_errors(setting, n_models, n_tables=N_TABLES):
 
 
 def print_family_errors():
-    print(f"\nfamily errors of equal models, nominal .05, {N_TABLES} tables each")
-    print(f"{'':26}  5 models: ours  published   12 models: ours  published")
+    print(f"\nfamily error rates of equal models, nominal 0.05, {N_TABLES} tables each")
+    print(f"{'':26}  5 models: skbench published   12 models: skbench published")
     for name, setting in SETTINGS.items():
         five, twelve = (family_errors(setting, m) for m in (5, 12))
         print(
@@ -118,7 +118,7 @@ def print_family_errors():
 
 
 def real_tables(folder):
-    """Item rows of the data sets, up to 40 models."""
+    """Return item rows of the data sets, up to 40 models."""
     for name in ("arc_challenge", "gsm", "ifeval", "legalbench", "mmlu", "mrpc", "sst2"):
         wide = pd.read_csv(folder / f"item_matrix_{name}.csv.gz")
         wide = wide.loc[:, wide.isin((0, 1)).all()]
@@ -187,7 +187,7 @@ def print_seconds():
 
 
 def seconds_and_megabytes(function):
-    """Seconds of one call, peak memory of another, and the result."""
+    """Return seconds of one call, peak memory of another, and the result."""
     start = time.perf_counter()
     result = function()
     taken = time.perf_counter() - start

@@ -77,7 +77,7 @@ def make(folder):
 
 
 def alone(items, by, interval):
-    """An interval for each group from its own scores."""
+    """Return an interval for each group from its own scores."""
     found = {}
     for name, scores in items.groupby(by)["score"]:
         found[name] = [float(scores.mean()), *map(float, interval(scores.to_numpy()))]
@@ -89,7 +89,7 @@ def wide(items):
 
 
 def by_signs(names, difference, clear):
-    """The better model of every pair that is decided."""
+    """Return the better model of every decided pair."""
     pairs = combinations(names, 2)
     return {
         pair: pair[0] if d > 0 else pair[1]
@@ -109,7 +109,7 @@ def topics_skbench(items, features=None):
     g = summarize_items(items, by=["model", "topic"], features=features)
     e = MixedModel().fit(**g.fit_args).estimate()
     items = items.assign(item=items["topic"] + " " + items["item"].astype(str))
-    board = leaderboard(items, topics="topic")  # the truth is of these topics
+    board = leaderboard(items, topics="topic")  # the true values are for these topics
     groups, models = (
         {
             name: [float(x) for x in row]
@@ -178,7 +178,7 @@ def topics_rliable(items):
         return np.stack([x.to_numpy(float) for _, x in part.groupby("topic")["score"]], axis=1)
 
     scores = {name: matrix(part) for name, part in items.groupby("model")}
-    np.random.seed(0)  # noqa: NPY002, what it draws from
+    np.random.seed(0)  # noqa: NPY002, rliable uses the global generator
     value, ends = library.get_interval_estimates(scores, lambda x: np.array([x.mean()]), reps=2000)
     models = {
         name: [float(value[name][0]), float(ends[name][0, 0]), float(ends[name][1, 0])]
@@ -201,7 +201,7 @@ def topics_autorank(items):
 
 @cache
 def sampler(image, features):
-    """NUTS with numpyro's defaults; further files of the same shape are not compiled again."""
+    """Run NUTS with the defaults of numpyro; files of equal shape share the compiled code."""
     import numpyro
     import numpyro.distributions as dist
     from jax.nn import sigmoid
@@ -214,7 +214,7 @@ def sampler(image, features):
         return sd * numpyro.sample(name, dist.Normal(0, 1).expand(size).to_event()), sd
 
     def model(score, corruption, severity):
-        """Scores of models by topics by images, each of which is of one topic."""
+        """Return scores of models by topics by images."""
         n_models, n_topics, n_images = score.shape
         logit = numpyro.sample("mean", dist.Normal(0, 1.5)) + effects("model", n_models, 1)[0]
         logit += effects("topic", n_topics)[0] + effects("model on topic", n_models, n_topics)[0]
@@ -263,7 +263,7 @@ def topics_numpyro_with_features(items):
 
 
 def topics_evalint(items):
-    """Pairs that differ by its smallest real difference."""
+    """Return pairs that differ by at least the smallest significant difference."""
     from evalint import audit_matrix, load_text
 
     table = items[["item", "model", "score"]].set_axis(["item_id", "system", "score"], axis=1)
@@ -275,7 +275,7 @@ def topics_evalint(items):
 
 
 def by_posthocs(table, test):
-    """The test's p-values where Friedman's is significant."""
+    """Return the p-values of the test if the Friedman test is significant."""
     from scipy.stats import friedmanchisquare
 
     names, pairs = list(table), list(combinations(table, 2))
@@ -312,7 +312,7 @@ def votes_skbench(votes):
 
 
 def votes_arena_rank(votes):
-    """A pair is decided where intervals do not overlap."""
+    """Return the better model of every pair with intervals that do not overlap."""
     from arena_rank.models.bradley_terry import BradleyTerry
     from arena_rank.utils.data_utils import PairDataset
 
@@ -358,7 +358,7 @@ def metrics_fairlearn(people):
 
 
 def of_topics(folder):
-    """Items, and true values by kind."""
+    """Return items, and true values by kind."""
     for number in range(N_FILES):
         truth = pd.read_csv(folder / f"{number}.truth").set_index(["model", "topic"])["score"]
         means = truth.groupby("model").mean()
@@ -391,7 +391,7 @@ def of_metrics(folder):
 
 
 def scored(found, decided, truth):
-    """What one package made of the groups or models of one file."""
+    """Return the results of one package for the groups or models of one file."""
     row = {"cells": len(truth)}
     if found is not None:
         value, low, high = np.array([found[label] for label in truth.index], dtype=float).T
@@ -434,7 +434,7 @@ def study(what, name, folder):
 
 
 def judged(accuracy, right, seed):
-    """Labels of people, nan beyond the first, and verdicts of an autorater."""
+    """Return human labels, nan beyond the first ones, and verdicts of an autorater."""
     rng = np.random.default_rng(seed)
     human = (rng.random(N_ANSWERS) < accuracy).astype(float)
     judge = np.where(rng.random(N_ANSWERS) < right, human, 1 - human)

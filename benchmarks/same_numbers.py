@@ -71,17 +71,17 @@ LEVELS = (0.95, 0.8)
 RANKINGS = ("mean", "geometric mean", "average rank", "noisy average rank", "binned average rank")
 
 
-# What cases return
+# Results of cases
 
 
 def of_estimate(estimate):
-    """The numbers of an `Estimate`."""
+    """Return the numbers of an `Estimate`."""
     names = ("value", "low", "high", "standard_error")
     return {name: getattr(estimate, name) for name in names}
 
 
 def at_levels(fitted):
-    """The estimates of something fitted, with intervals of several levels."""
+    """Return the estimates of a fitted object with intervals at several levels."""
     return {
         f"{level:g}, {name}": numbers
         for level in LEVELS
@@ -90,12 +90,12 @@ def at_levels(fitted):
 
 
 def of_frame(frame):
-    """The columns of a table; words by their checksums."""
+    """Return the columns of a table; texts become checksums."""
     return {str(name): frame[name] for name in frame}
 
 
 def as_floats(values):
-    """A flat array of numbers, whatever came out."""
+    """Return any result as a flat array of numbers."""
     array = np.asarray(values).ravel()
     if array.dtype.kind in "biuf":
         return array.astype(float)
@@ -110,14 +110,14 @@ def _as_float(value):
 
 
 def plain_empirical_bayes(*arguments, **options):
-    """Empirical Bayes, not looking for outlying groups where it can look for them."""
+    """Return empirical Bayes without the search for outlying groups, if it has one."""
     if "unlike_share" in inspect.signature(EmpiricalBayes).parameters:
         options["unlike_share"] = 0
     return EmpiricalBayes(*arguments, random_state=0, **options)
 
 
 def direct_estimators():
-    """How to make each; made within its case, so that no change of one stops the others."""
+    """Return factories; each case creates its own, so a failure does not stop the others."""
     every = ("auto", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", "t")
     return {f"direct, {kind}": partial(DirectEstimator, kind) for kind in (*every, "normal")}
 
@@ -173,14 +173,14 @@ def clustered_groups():
 
 @cache
 def mmlu_pro_groups():
-    """Ten items per subject, their mean embeddings as features."""
+    """Load ten items per subject with their mean embeddings as features."""
     items, features = mmlu_pro()
     few = sample_items(items, 10, random_state=0)
     return summarize_items(few, ["model", "topic"], features=features)
 
 
 def milk():
-    """Milk expenditure of 43 areas: known variances, no counts."""
+    """Load milk expenditure of 43 areas: known variances, no counts."""
     rows = pd.read_csv(data_folder() / "sae_milk.csv")
     X = pd.get_dummies(rows["MajorArea"], dtype=float).iloc[:, 1:]
     return {"X": X.add_prefix("area "), "y": rows["yi"], "sigma2": rows["SD"] ** 2}
@@ -192,7 +192,7 @@ def group_summary(summary):
 
 
 def of_groups(make, data):
-    """Estimates and intervals, and predictions with and without own scores."""
+    """Return estimates and intervals, and predictions with and without own scores."""
     estimator = make()
     given = data() if data is milk else data().fit_args
     fitted = estimator.fit(**given)
@@ -205,13 +205,13 @@ def of_groups(make, data):
 
 
 def one_model():
-    """The topics of a single model."""
+    """Return the topics of a single model."""
     data = make_items(1, 40, 12, random_state=2)
     return summarize_items(data.items, "topic", features=data.features)
 
 
 def mixed_model(data):
-    """Estimates, predictions, draws, and what is said of outliers."""
+    """Return estimates, predictions, draws and outlier probabilities."""
     found = of_groups(MixedModel, data)
     fitted = MixedModel().fit(**data().fit_args)
     for name in ("outlier_probability_", "topic_outlier_probability_", "squared_error_"):
@@ -220,7 +220,7 @@ def mixed_model(data):
 
 
 def new_groups(data):
-    """One row in five was not fitted, nor was the first topic."""
+    """Predict with one row in five and the first topic held out."""
     given = data().fit_args
     new = (np.arange(len(given["y"])) % 5 == 0) | (
         given["X"]["topic"] == given["X"]["topic"].iloc[0]
@@ -302,20 +302,20 @@ def judged_rows(**settings):
 
 
 def open_qa(autorater):
-    """One autorater's verdicts on five systems, some 300 of each judged by people."""
+    """Load an autorater's verdicts on five systems with about 300 human labels each."""
     items = pd.read_csv(data_folder() / "openqa_nq.csv.gz")
     items = items[items[autorater].notna()]
     return items[autorater], items["human"], items["system"]
 
 
 def few_labels(autorater):
-    """Every third human label of the open questions, so that some rows are unlabeled."""
+    """Return every third human label of the open questions; other rows are unlabeled."""
     verdict, human, system = open_qa(autorater)
     return verdict, human.where(np.arange(len(human)) % 3 == 0), system
 
 
 def of_labels(make, rows):
-    """All rows together, and by group."""
+    """Fit all rows together, and by group."""
     X, y, groups = rows()
     fitted = make().fit(X, y)
     grouped = GroupedPPI(make(), random_state=0).fit(X, y, groups)
@@ -324,7 +324,7 @@ def of_labels(make, rows):
 
 
 def of_grouped(make=PPIMean, features=False, power="shared", **settings):
-    """Estimates of groups, the summary made of them, and what shrinkage gives on it."""
+    """Return estimates of groups, their summary, and shrinkage estimates from it."""
     table = judged(**settings).features if features else None
     X, y, groups = judged_rows(**settings)
     fitted = GroupedPPI(make(), power=power, features=table, random_state=0)
@@ -378,7 +378,7 @@ def ppi_cases():
 
 @cache
 def mmlu_pro():
-    """Answers of ten models in long form, and mean embeddings of the subjects."""
+    """Load answers of ten models in long form, and mean embeddings of the subjects."""
     wide = pd.read_csv(data_folder() / "mmlu_pro_dev.csv.gz")
     wide = wide.rename(columns={"src": "topic", "question_id": "item"})
     models = wide.columns[wide.columns.get_loc("lsa15") + 1 :]
@@ -389,7 +389,7 @@ def mmlu_pro():
 
 @cache
 def split_models(n_new=3, n_items=800):
-    """MMLU-Pro's earlier models on some of the items, and the last ones as new."""
+    """Return earlier MMLU-Pro models on some items, and the last models as new."""
     wide = pd.read_csv(data_folder() / "mmlu_pro_dev_29_models.csv.gz")
     wide = wide.sample(n_items, random_state=0)
     wide = wide.rename(columns={"category": "topic", "question_id": "item"}).drop(columns="src")
@@ -401,7 +401,7 @@ def split_models(n_new=3, n_items=800):
 
 @cache
 def matrix_models():
-    """A matrix without topics: the last two models are new."""
+    """Load a matrix without topics; the last two models are new."""
     wide = pd.read_csv(data_folder() / "item_matrix_mmlu.csv.gz")
     long = wide.melt("item", var_name="model", value_name="score")
     is_new = long["model"].isin(wide.columns[-2:])
@@ -421,7 +421,7 @@ def bank_of(models):
 
 
 def bank(models):
-    """What a bank learns; components up to their signs."""
+    """Return the parameters of a bank; components are identified up to their signs."""
     fitted, new = bank_of(models), models()[1]
     return {
         "easiness": fitted.easiness_,
@@ -433,7 +433,7 @@ def bank(models):
 
 
 def unit_level(models, n_items=60, **options):
-    """New models on few items of the bank."""
+    """Return estimates of new models on few items of the bank."""
     fitted, new = bank_of(models), models()[1]
     rows = fitted.items_.sample(n_items, random_state=0)
     asked = new[new["item"].isin(rows["item"])]
@@ -449,7 +449,7 @@ def unit_level(models, n_items=60, **options):
 
 
 def chosen(models, n_items=60, **options):
-    """Items chosen, and the estimate of a new model that was asked these."""
+    """Return chosen items, and the estimate of a new model on these items."""
     fitted, new = bank_of(models), models()[1]
     items = choose_items(fitted, n_items, random_state=0, **options)
     asked = new.merge(items[["item", "inclusion_probability"]], on="item")
@@ -482,14 +482,14 @@ def bank_cases():
 
 @cache
 def programs():
-    """Pass rates of 37 models on samples of 92 problems."""
+    """Return pass rates of 37 models on samples of 92 problems."""
     rows = pd.read_csv(data_folder() / "livecodebench_execution.csv.gz")
     return rows.rename(columns={"sample_id": "item", "pass1": "score"})
 
 
 @cache
 def repeated_answers():
-    """Five answers of three models to 60 items in three topics."""
+    """Simulate five answers of three models to 60 items in three topics."""
     rng = np.random.default_rng(0)
     grid = pd.MultiIndex.from_product(
         [["ada", "bob", "cyd"], range(60), range(5)], names=["model", "item", "run"]
@@ -524,7 +524,7 @@ def board_of_programs():
 
 
 def rank_sets(**options):
-    """Ranks of 37 models from their covariance, or from errors alone."""
+    """Return ranks of 37 models from their covariance, or from standard errors only."""
     found = board_of_programs()
     if options.pop("independent", False):
         sets = rank_confidence_sets(found.estimate, **options)
@@ -551,7 +551,7 @@ def runs(k, **options):
 
 
 def race(gap, weighted=False, **options):
-    """All looks at two simulated models, 25 items at a time."""
+    """Return all looks at two simulated models, 25 items at a time."""
     rng = np.random.default_rng(0)
     a, b = 1.0 * (rng.random(1000) < 0.7), 1.0 * (rng.random(1000) < 0.7 - gap)
     compared, scores = SequentialComparison(max_items=1000, **options), (a, b)
@@ -586,7 +586,7 @@ def new_models():
 
 
 def some_answers():
-    """The new models on a random quarter of the items."""
+    """Return the new models on a random quarter of the items."""
     items = new_models()
     asked = items["item"].drop_duplicates().sample(frac=0.25, random_state=0)
     return items[items["item"].isin(asked)]
@@ -634,7 +634,7 @@ def comparison_cases():
 
 @cache
 def vtab():
-    """Counts of 16 models on 19 tasks in three categories."""
+    """Load counts of 16 models on 19 tasks in three categories."""
     rows = pd.read_csv(data_folder() / "vtab_leaderboard.csv")
     rows = rows[rows["protocol"].astype(str) == "1000"]
     return rows[["model", "task", "category"]], rows["n_correct"] / rows["n_test"], rows["n_test"]
@@ -656,7 +656,7 @@ def big_bench_hard():
 
 @cache
 def scandeval():
-    """Ten bootstrap scores of each model and data set, primary metrics alone."""
+    """Load ten bootstrap scores of each model and data set, primary metrics only."""
     rows = pd.read_csv(data_folder() / "scandeval_raw_2023.csv.gz")
     rows = rows[rows["is_primary"] == 1].rename(columns={"languages": "language"})
     return rows[["model", "dataset", "task", "language"]], rows[[f"s{i}" for i in range(10)]]
@@ -707,7 +707,7 @@ def rank_score(variant):
 
 
 def euroeval():
-    """Published means with half-widths of the Danish leaderboard."""
+    """Load published means with half-widths of the Danish leaderboard."""
     rows = pd.read_csv(data_folder() / "euroeval_scores.csv.gz")
     rows = rows[rows["leaderboard"] == "danish"].dropna(subset=["mean1", "ci1"])
     X = rows[["model", "dataset", "task"]].assign(language="da")
@@ -774,7 +774,7 @@ CASES = {
 
 
 def outcome(case):
-    """The arrays of a case by name, or the text of its error."""
+    """Return the arrays of a case by name, or the text of its error."""
     try:
         found = case()
         found = found if isinstance(found, dict) else {"values": found}
@@ -784,14 +784,14 @@ def outcome(case):
 
 
 def numbers_of(names):
-    """What each case gives; one thread, for sums in the same order."""
+    """Return the results of each case; one thread keeps the order of sums."""
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         return {name: outcome(CASES[name]) for name in names}
 
 
 def array_change(old, new):
-    """Largest absolute difference of two arrays; nan is as far as can be from a number."""
+    """Return the largest absolute difference of two arrays; nan differs infinitely."""
     if old.shape != new.shape:
         return np.inf
     same = (old == new) | (np.isnan(old) & np.isnan(new))
@@ -801,7 +801,7 @@ def array_change(old, new):
 
 
 def change(old, new):
-    """Largest absolute change of a case; the same error twice is no change, None is no case."""
+    """Return the largest change of a case; equal errors count as no change."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return 0.0 if old == new else np.inf
     if old.keys() != new.keys():
@@ -829,10 +829,10 @@ def print_failures(now):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", help="where the numbers go")
+    parser.add_argument("file", help="output file for the numbers")
     parser.add_argument("--against", help="a file of earlier numbers")
-    parser.add_argument("--tolerance", type=float, default=1e-9, help="largest change let pass")
-    parser.add_argument("--only", default="", help="cases with this in their names")
+    parser.add_argument("--tolerance", type=float, default=1e-9, help="largest accepted change")
+    parser.add_argument("--only", default="", help="part of the names of the cases to run")
     arguments = parser.parse_args()
     start = time.process_time()
     now = numbers_of([name for name in CASES if arguments.only in name])

@@ -21,7 +21,7 @@ from skbench import EmpiricalBayes, GroupSummary, JamesStein
 from skbench.assessment import sample_size_ratio
 from skbench.stats.intervals.binomial import sampling_variance
 
-# n items, models, topics, spread of topics, level, shared items
+# n items, models, topics, standard deviation of topics, mean log odds, shared items
 SETTINGS = [
     (10, 4, 50, 1.0, 0.0, False),
     (10, 4, 50, 1.0, 0.0, True),
@@ -33,7 +33,7 @@ SETTINGS = [
 
 
 def truth_of(n_models, n_topics, spread, level, rng):
-    """Log odds of all groups and the table of their features."""
+    """Return log odds of all groups and the table of their features."""
     topic = spread * rng.standard_normal(n_topics)
     model = 0.5 * rng.standard_normal((n_models, 1))
     log_odds = level + model + topic + 0.3 * rng.standard_normal((n_models, n_topics))
@@ -52,7 +52,7 @@ def performance(log_odds):
 
 
 def drawn(log_odds, X, n, shared, rng):
-    """Summary of n items per group, difficulties shared by models or not."""
+    """Return a summary of n items per group, with difficulties shared by models or not."""
     n_models, n_topics = log_odds.shape
     difficulty = rng.standard_normal((1 if shared else n_models, n_topics, n))
     p = expit(log_odds[..., None] - difficulty)

@@ -37,7 +37,7 @@ from skbench import (
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
 BY = ["model", "topic"]
-N_SPLITS = 5  # half the time of the default, and a little less precise
+N_SPLITS = 5  # half the time of the default, slightly less precise
 CANDIDATES = {
     "direct": DirectEstimator(),
     "James-Stein": JamesStein(),
@@ -76,7 +76,7 @@ DATA = {
 
 
 def large_enough(items, n):
-    """Only topics with four times the items: the truth should not be the sample."""
+    """Keep topics with four times the items, so that the sample is not the true value."""
     sizes = items.drop_duplicates(["topic", "item"]).groupby("topic").size()
     return items[items["topic"].isin(sizes.index[sizes >= 4 * n])]
 
@@ -105,7 +105,7 @@ def results_of(seeds, sizes):
         for n in sizes:
             kept = large_enough(items, n)
             if kept["topic"].nunique() < 10:
-                print(f"left out: {name}, n = {n}: fewer than 10 topics with {4 * n} items")
+                print(f"skipped: {name}, n = {n}: fewer than 10 topics with {4 * n} items")
                 continue
             truth = kept.groupby(BY)["score"].mean()
             for seed in seeds:
@@ -116,7 +116,7 @@ def results_of(seeds, sizes):
 
 
 def cell_summary(cell):
-    """What was chosen in a cell, and at what price."""
+    """Return the chosen candidates of a cell and their regret."""
     risk = {name: cell[f"true {name}"].mean() for name in CANDIDATES}
     oracle = min(risk, key=risk.get)
     regret = cell["choice"].map(risk) / risk[oracle]

@@ -20,7 +20,7 @@ import costs
 
 
 def paths(small=False):
-    """All paths, with their shapes."""
+    """Return all paths with their shapes."""
     found = {}
     for part in iter_modules(costs.__path__):
         module = import_module(f"costs.{part.name}")

@@ -26,7 +26,7 @@ SEARCH = StratifiedPPI.as_published().n_strata
 
 
 def scores_and_rates(autorater, shape, rng):
-    """Autorater scores, and the probability of a label 1 given the score."""
+    """Draw autorater scores, and the probability of label 1 given the score."""
     if autorater == "too strict":
         x = rng.normal(size=shape)
         return expit(0.5 + x), expit(4.5 + x)
@@ -37,7 +37,7 @@ def scores_and_rates(autorater, shape, rng):
 
 
 def leaves(f, y, n_leaves):
-    """Leaf of each row, of a tree grown on the labels of its data set as by `StratifiedPPI`."""
+    """Return the leaf of each row in a tree grown on the labels, as in `StratifiedPPI`."""
     found = []
     for scores, labels in zip(f[..., None], y, strict=True):
         known = ~np.isnan(labels)
@@ -47,7 +47,7 @@ def leaves(f, y, n_leaves):
 
 
 def ends(strata, n_strata, f, y, how):
-    """Both ends of each data set's interval, and its width before it is cut to the range."""
+    """Return both limits of each data set's interval, and its width before truncation."""
     told = strata
     if strata == "tree":
         leaf = leaves(f, y, n_strata)
@@ -61,12 +61,12 @@ def ends(strata, n_strata, f, y, how):
 
 
 def intervals(f, y):
-    """Ends of each data set's interval, by strata, integration and number of strata."""
+    """Return limits of each data set's interval by strata, integration and number of strata."""
     found = {}
     for strata in ("quantile", "tree"):
         for name, how in INTEGRATIONS.items():
             every = np.array([ends(strata, k, f, y, how) for k in SEARCH])
-            best = np.argmin(every[:, 2], axis=0)  # of widths before intervals are cut
+            best = np.argmin(every[:, 2], axis=0)  # by width before truncation
             found[strata, name, "K = 5"] = every[SEARCH.index(5), :2]
             found[strata, name, "K = *"] = every[best, :2, np.arange(len(f))].T
     return found
@@ -104,5 +104,5 @@ if __name__ == "__main__":
     for n in (300, 100, 50):
         for autorater in ("calibrated", "miscalibrated", "nearly useless", "too strict"):
             print_rows(autorater, n, n_sets)
-    print(f"truth: mean of the {N_LABELS_IN_ALL:,} labels that the 300 are drawn from")
+    print(f"true value: mean of the {N_LABELS_IN_ALL:,} labels that the 300 are drawn from")
     print_rows("calibrated", 300, n_sets, finite=True)

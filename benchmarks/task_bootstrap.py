@@ -34,7 +34,7 @@ def seconds(function):
 
 
 def leaderboard(n_models, sizes, seed=0):
-    """One row per model and task, with its number of right answers."""
+    """Return one row per model and task with its number of correct answers."""
     rng = np.random.default_rng(seed)
     sizes = np.asarray(sizes)
     X = pd.MultiIndex.from_product(
@@ -45,7 +45,7 @@ def leaderboard(n_models, sizes, seed=0):
 
 
 def resample_items(scores, n_draws, rng):
-    """The bootstrap as it is told: an index per item, task by task and model by model."""
+    """Resample items explicitly, task by task and model by model."""
     for _ in range(n_draws):
         for own in scores:
             own[rng.integers(own.size, size=own.size)].mean()
@@ -89,7 +89,7 @@ def print_scale(n_draws, n_models=1000, n_tasks=200):
     X, k, n = leaderboard(n_models, np.full(n_tasks, 500))
     boot = TaskBootstrap(n_draws, random_state=0)
     taken = seconds(lambda: boot.fit(X, k / n, n=n).estimate())
-    # The most the process ever held, imports and table included; kilobytes on Linux.
+    # Peak memory of the process, imports and table included; kilobytes on Linux.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"{n_models} models x {n_tasks} tasks x {n_draws} draws "

@@ -29,7 +29,7 @@ N_ITEMS = 100
 
 
 def simulated(rng, scores, costs, sigma, n_clusters=N_ITEMS, shared=0.5):
-    """Rows of models with these logits, mean costs and log standard deviations of costs."""
+    """Draw rows of models with these logits, mean costs and log standard deviations of costs."""
     n_models = len(scores)
     cluster = np.arange(N_ITEMS) * n_clusters // N_ITEMS
     hard = rng.normal(0, 1, n_clusters)[cluster]
@@ -45,14 +45,14 @@ def simulated(rng, scores, costs, sigma, n_clusters=N_ITEMS, shared=0.5):
 
 
 def on_frontier(scores, costs):
-    """Models that no other beats in one quantity and equals or beats in the other."""
+    """Return the models that no other model dominates."""
     s, c = np.asarray(scores)[:, None], np.asarray(costs)[:, None]
     beats = (s >= s.T) & (c <= c.T) & ((s > s.T) | (c < c.T))
     return ~beats.any(axis=0)
 
 
 def by_t(rows, kind):
-    """Models that another dominates by t intervals: "paired", "marginal" or "together"."""
+    """Return the models dominated by t intervals: "paired", "marginal" or "together"."""
     wide = rows.pivot(index="item", columns="model", values=["score", "cost"])
     n, m = wide["score"].shape
     tests = {"paired": m * (m - 1) / 2, "marginal": 1, "together": 2 * m}[kind]
@@ -88,7 +88,7 @@ SETTINGS = {
 
 
 def study(scores, costs, sigma, options, n_simulations, seed=0):
-    """Shares of simulations with a wrong frontier, and of dominated models found, per method."""
+    """Return proportions of wrong frontiers and of dominated models found, by method."""
     rng, truth = np.random.default_rng(seed), on_frontier(scores, costs)
     wrong, found = np.zeros(4), np.zeros(4)
     for _ in range(n_simulations):
@@ -106,7 +106,7 @@ RARE = [(50, 0.05, 5), (50, 0.05, 10), (50, 0.02, 5), (50, 0.02, 10), (100, 0.05
 
 
 def rare_items(n, p, dear, rng):
-    """Whether the better model dominates falsely, and whether it has no dear item."""
+    """Return whether the better model falsely dominates, and whether no item is expensive."""
     is_dear = rng.random(n) < p
     cost = np.column_stack([np.where(is_dear, dear, 1.0), np.full(n, 1 + p * (dear - 1))])
     cost *= np.exp(0.1 * rng.normal(size=(n, 2)) - 0.005)

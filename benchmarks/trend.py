@@ -26,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from skbench import compare_models, trend
 
 N_VERSIONS, N_ITEMS = 8, 200
-HARD = 2.0  # standard deviation of the items' difficulty, in log odds
-NODES = norm.ppf((np.arange(2000) + 0.5) / 2000)  # of all items
+HARD = 2.0  # standard deviation of item difficulties in log odds
+NODES = norm.ppf((np.arange(2000) + 0.5) / 2000)  # all items
 
 
 def make_versions(rng, loss, n_items=N_ITEMS, cluster_size=1):
-    """Item rows of versions that each lose so much, and the true slope.
+    """Return item rows of versions with a constant loss, and the true slope.
 
     Versions share the items' difficulty; the rest of an answer is a coin of its own.
     """
@@ -49,7 +49,7 @@ def make_versions(rng, loss, n_items=N_ITEMS, cluster_size=1):
 
 @cache
 def _level_with(goal):
-    """Ability at which a share `goal` of all items is solved."""
+    """Return the ability at which a proportion `goal` of all items is solved."""
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -58,7 +58,7 @@ def _level_with(goal):
 
 
 def one_set(rng, loss):
-    """Whether each procedure finds something, and whether the slope's interval covers."""
+    """Return whether each procedure detects a change, and whether the interval covers."""
     items, truth = make_versions(rng, loss)
     slope = trend(items).to_frame().loc["slope"]
     pairs = compare_models(items, model="version")
@@ -77,7 +77,7 @@ def one_set(rng, loss):
 
 
 def main(n_repeats=400):
-    """Print the shares."""
+    """Print the proportions."""
     warnings.simplefilter("ignore")
     found = {}
     for loss in (0.01, 0.0):
@@ -92,7 +92,7 @@ def main(n_repeats=400):
             items, truth = make_versions(rng, 0.01, n_items, size)
             row = trend(items, cluster="cluster").to_frame().loc["slope"]
             covered.append(row["low"] <= truth <= row["high"])
-        print(f"{n_items} items in clusters of {size}: covered {np.mean(covered):.3f}")
+        print(f"{n_items} items in clusters of {size}: coverage {np.mean(covered):.3f}")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ N_SAMPLES = 50
 
 
 def make_votes(n_models, n_votes, rng):
-    """Votes of random pairs, the true ratings, and the positions of winner and loser."""
+    """Draw votes of random pairs; return true ratings, and positions of winners and losers."""
     rating = rng.normal(0, 1, n_models)
     first = rng.integers(n_models, size=n_votes)
     second = (first + rng.integers(1, n_models, size=n_votes)) % n_models
@@ -42,20 +42,20 @@ def make_votes(n_models, n_votes, rng):
 
 
 def timed(function):
-    """What a function returns, and its seconds."""
+    """Return the result of a function and its seconds."""
     start = time.perf_counter()
     return function(), time.perf_counter() - start
 
 
 def ours(votes, winner, judge=None):
-    """Ratings by name, in logits."""
+    """Return ratings by name, in logits."""
     model = BradleyTerry(judge=judge).fit(votes, winner)
     model.leaderboard()
     return model.ratings_.sort_index().to_numpy()
 
 
 def ways(votes, rng):
-    """Arguments of `ours` for the same votes: sides, names, and people's on a tenth."""
+    """Return arguments of `ours` for the same votes: sides, names, and a tenth with labels."""
     sides = votes["winner"]
     names = votes["model_a"].where(sides == "model_a", votes["model_b"])
     known = rng.random(len(votes)) < 0.1
@@ -67,7 +67,7 @@ def ways(votes, rng):
 
 
 def by_choix(method, n_models, winner, loser):
-    """The same by choix, without its prior."""
+    """Return ratings by choix, without its prior."""
     import choix
 
     pairs = list(zip(winner.tolist(), loser.tolist(), strict=True))
@@ -77,7 +77,7 @@ def by_choix(method, n_models, winner, loser):
 
 
 def by_arena_rank(votes):
-    """The same by arena-rank, with its intervals."""
+    """Return ratings by arena-rank, with its intervals."""
     from arena_rank.models.bradley_terry import BradleyTerry as ArenaRank
     from arena_rank.utils.data_utils import PairDataset
 
@@ -91,7 +91,7 @@ def by_arena_rank(votes):
 
 
 def beside_others(n_models, n_votes, rng):
-    """Seconds and differences on one table of votes."""
+    """Print seconds and differences on one table of votes."""
     votes, _, winner, loser = make_votes(n_models, n_votes, rng)
     print(f"\n{n_votes:,} votes, {n_models} models")
     for name, arguments in reversed(ways(votes, rng).items()):
@@ -110,16 +110,16 @@ def beside_others(n_models, n_votes, rng):
             continue
         found = np.asarray(found) - np.mean(found)
         gap = ELO * np.abs(found - ratings).max()
-        print(f"  {name:18s} {seconds:6.2f} s, ratings at most {gap:.5f} points of Elo apart")
+        print(f"  {name:18s} {seconds:6.2f} s, ratings differ by at most {gap:.5f} Elo points")
 
 
 def coverage(file):
-    """Of ratings of all votes by intervals from some, and widths beside people's alone."""
+    """Print coverage of the ratings of all votes by intervals from some, and widths."""
     table = pd.read_csv(file)
     wrong = np.random.default_rng(0).random(len(table)) < 0.1
     table["simulated"] = table["winner"].where(~wrong, 1 - table["winner"])
     whole = BradleyTerry().fit(table, table["winner"]).ratings_
-    print("  votes   covered: alone, judge in file, simulated   widths of both   worth of both")
+    print("  votes   coverage: humans, file judge, simulated   relative widths   effective votes")
     for n_votes in (300, 500, 1000, 2000):
         found = [of_one_sample(table, whole, n_votes, seed) for seed in range(N_SAMPLES)]
         covered, widths, worth = (
@@ -129,7 +129,7 @@ def coverage(file):
 
 
 def of_one_sample(table, whole, n_votes, seed):
-    """For people alone and both judges: what is covered, widths, and votes' worth of a vote."""
+    """Return coverage, widths and effective votes for humans alone and with both judges."""
     part = table.sample(n_votes, random_state=seed)
     winner = table["winner"].where(table.index.isin(part.index))
     fits = [BradleyTerry().fit(part, part["winner"])]

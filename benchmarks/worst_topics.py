@@ -30,7 +30,7 @@ from skbench import (  # noqa: E402
 
 
 def of_mmlu_pro(folder):
-    """Draws, direct estimates and truth by topic and model: six models, ten items a subject."""
+    """Return draws, direct estimates and true values: six models, ten items per subject."""
     table = pd.read_csv(folder / "mmlu_pro_dev.csv.gz").rename(columns={"src": "topic"})
     models = [c for c in table if table[c].isin([0, 1]).any() and not c.startswith("lsa")]
     table = table.dropna(subset=models).groupby("topic").filter(lambda rows: len(rows) >= 40)
@@ -41,7 +41,7 @@ def of_mmlu_pro(folder):
         rows = rows.melt(["item", "topic"], some, "model", "score")
         g = summarize_items(rows, ["model", "topic"])
         p = MixedModel().fit(**g.fit_args).sample(2000, random_state=seed)
-        # The mean of exactly these items: those not asked are still open.
+        # The mean of exactly these items: the other items are still unknown.
         n = size[g.labels.get_level_values("topic")].to_numpy()
         unseen = np.random.default_rng(seed).binomial((n - g.n).astype(int), p.values)
         draws = Draws((g.z * g.n + unseen) / n, p.labels, "posterior")
@@ -49,7 +49,7 @@ def of_mmlu_pro(folder):
 
 
 def of_hierarchical():
-    """200 models with accuracies of their own law, twelve tasks of ten items."""
+    """Simulate 200 models with one distribution of accuracies and twelve tasks of ten items."""
     rng, names = np.random.default_rng(0), [f"m{i:03d}" for i in range(200)]
     truth = pd.DataFrame(rng.beta(6, 3, (12, 200)), columns=names).rename_axis("task")
     scores = pd.DataFrame(rng.binomial(10, truth) / 10, truth.index, names)
@@ -59,7 +59,7 @@ def of_hierarchical():
 
 
 def of_bank():
-    """20 earlier models on ten topics of 60 items, four new ones on ten items of each."""
+    """Simulate 20 earlier models on ten topics of 60 items, and four new models on ten each."""
     topic, by = np.repeat(np.arange(10), 60), ["model", "topic"]
     names = [f"m{i:02d}" for i in range(24)]
     for seed in range(30):
@@ -79,14 +79,14 @@ def of_bank():
 
 
 def of_topics(scores):
-    """Worst, best and gap of each column."""
+    """Return worst, best and gap of each column."""
     found = scores.agg(["min", "max"]).set_axis(["worst", "best"])
     found.loc["gap"] = found.loc["best"] - found.loc["worst"]
     return found.T.rename_axis(index="model", columns="extreme").stack()
 
 
 def figures(sets):
-    """Relative error and coverage of each extreme."""
+    """Return relative error and coverage of each extreme."""
     rows = []
     for draws, scores, truth in sets:
         ours = extremes(draws, by="model").to_frame()
@@ -107,7 +107,7 @@ def main():
     if (folder / "mmlu_pro_dev.csv.gz").exists():
         sets["MMLU-Pro"] = of_mmlu_pro(folder)
     else:
-        print(f"{folder} has no mmlu_pro_dev.csv.gz: left out")
+        print(f"skipped: {folder} has no mmlu_pro_dev.csv.gz")
     for name, of_set in sets.items():
         print(f"{name}\n{figures(of_set).round(3)}\n")
 

@@ -15,29 +15,29 @@ import pandas as pd
 from reproduced import data_folder
 
 TIMES = 3
-MATRICES = "arc_challenge", "ifeval"  # those with more than 200 models
+MATRICES = "arc_challenge", "ifeval"  # matrices with more than 200 models
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class Cost(NamedTuple):
-    """One call, the bare work in it, and the most that it may cost."""
+    """One call, its bare work, and its allowed cost."""
 
-    shape: str  # "kind, size": exponents of growth are taken within a kind
+    shape: str  # "kind, size": exponents of growth compare sizes within a kind
     size: float
     run: Callable
     bare: Callable | None = None
     bar: float | None = None
-    unit: Literal["ratio", "seconds", "seconds above bare", "MB"] = "ratio"  # of the bar
+    unit: Literal["ratio", "seconds", "seconds above bare", "MB"] = "ratio"  # of `bar`
 
 
 def processor_time():
-    """Of this process and of the commands it waited for."""
+    """Return processor seconds of this process and its finished child processes."""
     kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     return sum(sum(resource.getrusage(kind)[:2]) for kind in kinds)
 
 
 def seconds(function, clock=processor_time):
-    """Median time of a few calls."""
+    """Return the median time of a few calls."""
     taken = []
     for _ in range(TIMES):
         start = clock()
@@ -47,11 +47,11 @@ def seconds(function, clock=processor_time):
 
 
 class Peak(float):
-    """Megabytes that a process of its own, or the one that started it, held at most."""
+    """Return the peak megabytes of a new process."""
 
 
 def megabytes(function):
-    """Peak of the memory above what was held before; nan where the system does not say."""
+    """Peak memory above the earlier level; nan if the system does not report it."""
     try:
         _RESET.write_text("5")
         before = _memory("VmRSS")
@@ -69,7 +69,7 @@ def _memory(name):
 
 
 def measured(path, shapes):
-    """A row per shape of a path."""
+    """Return one row per shape of a path."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = [_row(cost, getattr(path, "clock", processor_time)) for cost in path(shapes)]
@@ -95,7 +95,7 @@ def _row(cost, clock):
 
 @cache
 def real_answers(n_models, n_items):
-    """Right and wrong answers of models (columns) to items, from public matrices.
+    """Load correct/incorrect answers by item and model (columns) from public matrices.
 
     Items beyond those of the matrices are drawn again under new names; so are models, each of
     which takes every answer from one of two real ones.
@@ -116,7 +116,7 @@ def real_answers(n_models, n_items):
 
 
 def real_rows(n_models, n_items, n_topics):
-    """Rows model, topic, item, score of real answers; topics differ in difficulty."""
+    """Return rows model, topic, item, score of real answers; topics differ in difficulty."""
     answers = real_answers(n_models, n_items)
     share = answers.mean(axis=1)
     noise = np.random.default_rng(1).normal(0, 2 * share.std(), n_items)

@@ -6,11 +6,11 @@ from sklearn.linear_model import Ridge
 from costs import Cost, real_rows
 from skbench import ItemBank, UnitLevelModel, choose_items, item_audit
 
-SECONDS = 1.5  # a new model, in all
+SECONDS = 1.5  # limit for one new model
 
 
 def past_and_new(n_past, n_new, n_items, n_topics):
-    """Rows of earlier models, and of new ones."""
+    """Return rows of earlier models and of new models."""
     rows = real_rows(n_past + n_new, n_items, n_topics)
     return rows[: n_past * n_items], rows[n_past * n_items :]
 

@@ -15,7 +15,7 @@ from skbench import read_items
 
 
 def run(*arguments):
-    """A process of Python to its end; modules may keep their bytecode, as those installed do."""
+    """Run a Python process; modules may cache bytecode, as installed ones do."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command, silent = [sys.executable, *arguments], subprocess.DEVNULL
     process = subprocess.Popen(command, stdout=silent, stderr=silent, env=environment)
@@ -27,12 +27,12 @@ def run(*arguments):
 
 
 def import_sklearn():
-    """The least that a command with estimators does."""
+    """Import the least that a command with estimators needs."""
     return run("-c", "import sklearn")
 
 
 def written(rows, path):
-    """A table in a file of this kind."""
+    """Write a table to a file of this format."""
     write = rows.to_parquet if path.suffix == ".parquet" else rows.to_csv
     write(path, index=False)
     return path
@@ -59,16 +59,16 @@ def imports(shapes):
 
 
 def lines_by_orjson(path):
-    """A dictionary per line."""
+    """Return one dictionary per line."""
     with open(path, "rb") as file:
         return [orjson.loads(line) for line in file]
 
 
-_OF_READING = 6  # labels are read exactly, and rows that repeat are looked for
+_OF_READING = 6  # reading keeps labels exact and checks for duplicate rows
 
 
 def variants(rows):
-    """Tables by what their ids and further columns are."""
+    """Return tables by the kind of ids and further columns."""
     text = rows.assign(item=rows["item"].map("q{:05d}".format))
     more = text.assign(
         cluster=(rows["item"] // 5).map("passage-{:05d}".format),

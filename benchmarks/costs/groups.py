@@ -32,7 +32,7 @@ def default_estimator(shapes):
 
 
 def four_times_the_models(shapes):
-    """The default with four times the models, which costs 4 times as much if it is linear."""
+    """The default with four times the models; linear cost means a factor of 4."""
     for n_models, n_topics in shapes:
         few, many = default_estimator([(n_models, n_topics, 0), (4 * n_models, n_topics, 0)])
         yield Cost(f"{n_topics} topics, {4 * n_models} models", n_models, many.run, few.run, 4)

@@ -12,7 +12,7 @@ import numpy as np
 from costs import Cost, real_rows
 from skbench.ppi import ChainRulePPI, GroupedPPI, PPIMean, RoganGladen, StratifiedPPI
 
-_BAR = 3  # times the loop over ppi-python
+_BAR = 3  # limit relative to the loop over ppi-python
 
 try:
     from ppi_py import ppi_mean_ci
@@ -20,7 +20,7 @@ except ImportError:
     _BAR *= 4
 
     def ppi_mean_ci(Y, Yhat, Yhat_unlabeled, alpha):
-        """Power-tuned estimate and its normal interval (Angelopoulos, Duchi and Zrnic 2023)."""
+        """Return the power-tuned estimate and normal interval (Angelopoulos, Duchi, Zrnic 2023)."""
         n, N = len(Y), len(Yhat_unlabeled)
         spread = np.concatenate([Yhat, Yhat_unlabeled]).var(ddof=1)
         power = np.mean((Y - Y.mean()) * (Yhat - Yhat.mean())) / ((1 + n / N) * spread)
@@ -32,7 +32,7 @@ except ImportError:
         return value - quantile * error, value + quantile * error
 
 
-N_ROWS, N_LABELS = 200, 20  # of each group
+N_ROWS, N_LABELS = 200, 20  # per group
 _INNER = {
     "default": None,
     "PPIMean": PPIMean(power_tuning=True),
@@ -42,7 +42,7 @@ _INNER = {
 
 
 def judged_groups(n_groups, kind):
-    """Real answers of one model as the truth, those of others as what a judge says of them."""
+    """Use real answers of one model as labels, and those of others as judge verdicts."""
     rows = real_rows(4, N_ROWS * n_groups, n_groups)
     table = rows.pivot(index="item", columns="model", values="score")
     topic = rows.drop_duplicates("item").set_index("item")["topic"].reindex(table.index)
@@ -57,7 +57,7 @@ def judged_groups(n_groups, kind):
 
 
 def loop(scores, labels, groups):
-    """The interval of each group in turn."""
+    """Compute the interval of each group in turn."""
     ends = np.flatnonzero(np.diff(groups, prepend=-1, append=groups[-1] + 1))
     found = []
     for start, stop in pairwise(ends):

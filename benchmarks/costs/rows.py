@@ -14,12 +14,12 @@ BY = ["model", "topic"]
 
 
 def table_and_covariance(rows):
-    """One pivot and one covariance."""
+    """Compute one pivot and one covariance."""
     np.cov(rows.pivot(index="item", columns="model", values="score").to_numpy().T)
 
 
 def sums(rows):
-    """Means and variances of the groups."""
+    """Compute means and variances of the groups."""
     rows.groupby(BY)["score"].agg(["mean", "var", "count"])
 
 

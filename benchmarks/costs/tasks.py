@@ -5,7 +5,7 @@ from skbench import HierarchicalBetaBinomial, rank_models
 
 
 def table_of_tasks(n_models, n_tasks, n_items=20):
-    """Arguments of `fit`: accuracies from real answers, so many of each task."""
+    """Return arguments of `fit`: accuracies from real answers, `n_items` per task."""
     rows = real_rows(n_models, n_tasks * n_items, n_tasks).rename(columns={"topic": "task"})
     table = rows.groupby(["model", "task"], as_index=False)["score"].agg(["mean", "size"])
     return table[["model", "task"]], table["mean"], None, table["size"]

@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 GOLD = ROOT / "tests" / "gold"
 QUOTED = Path(__file__).with_name("quoted.csv")
 HEADS = ("", "paper", "here", "difference", "why")
-# A sign counts where it does not stand between two numbers, as in 2023-07.
+# A hyphen between two digits, as in 2023-07, is not a sign.
 _NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d[\d,]*\d|\d)?\.?\d+(?:e[-+]?\d+)?(?![\d.]*\w)")
 _SPREAD = re.compile(r"\(\s*[\d.]+\s*\)")
 
 
 def data_folder():
-    """Where the public data are: $SKBENCH_DATA, or ../shared/data."""
+    """Return the folder of the public data: $SKBENCH_DATA, or ../shared/data."""
     folder = Path(os.environ.get("SKBENCH_DATA") or ROOT.parent / "shared" / "data")
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}")
@@ -30,14 +30,14 @@ def data_folder():
 
 
 def from_one(text):
-    """A whole number of at least one, as an option."""
+    """Parse a whole number of at least 1 from an option."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(text)
 
 
 class Quotation(str):
-    """A cell as a paper prints it; `quoted` makes them."""
+    """A cell quoted from a paper; use `quoted` to create it."""
 
 
 NOT_PRINTED = Quotation("-")
@@ -45,7 +45,7 @@ NOT_PRINTED = Quotation("-")
 
 @cache
 def quotations():
-    """Every quoted cell: what is printed, by paper, place, row and column."""
+    """Return every quoted cell by paper, place, row and column."""
     with QUOTED.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     cells = {(r["paper"], r["place"], r["row"], r["column"]): r["value"] for r in rows}
@@ -55,7 +55,7 @@ def quotations():
 
 
 def quoted(paper, place, row, *columns, form=None):
-    """Cells of one row as printed, put together by `form` (else with commas between)."""
+    """Return the quoted cells of one row, joined by `form` or by commas."""
     cells = [quotations()[paper, place, row, column] for column in columns]
     return Quotation(form.format(*cells) if form else ", ".join(cells))
 
@@ -82,20 +82,20 @@ class Row:
 
     @property
     def cells(self):
-        """The row as it is shown, in the order of `HEADS`."""
+        """The cells of the row, in the order of `HEADS`."""
         apart = _difference(self.paper, self.here) if self.difference is None else self.difference
         return self.what, self.paper, self.here, apart, self.why
 
 
 class Table(NamedTuple):
-    """Rows of a table or figure of a paper; a row without data says so in `why`."""
+    """Rows of a table or figure of a paper; `why` gives the reason if a row lacks data."""
 
     title: str
     rows: list
 
 
 def _difference(paper, here):
-    """Here minus paper, number by number; nothing where the two texts do not match."""
+    """Return here minus paper for each number, or nothing if the texts do not match."""
     old, new = (_NUMBER.findall(_SPREAD.sub("", text)) for text in (paper, here))
     if not old or len(old) != len(new):
         return ""
@@ -110,14 +110,14 @@ def _minus(new, old):
 
 
 def figure(value, digits=2, error=None):
-    """A number to some digits, with its standard error in brackets."""
+    """Format a number with its standard error in parentheses."""
     text = f"{value:.{digits}f}"
     text = text.removeprefix("-") if float(text) == 0 else text
     return text if error is None else f"{text} ({error:.{digits}f})"
 
 
 def printed(table):
-    """The table as text."""
+    """Return the table as text."""
     rows = [HEADS, *(row.cells for row in table.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     lines = [
@@ -128,7 +128,7 @@ def printed(table):
 
 
 def as_rst(table):
-    """The table as reStructuredText."""
+    """Return the table as reStructuredText."""
     lines = [
         f"**{_escaped(table.title)}**",
         "",
@@ -146,7 +146,7 @@ def as_rst(table):
 
 
 def _escaped(text):
-    """Text in which ``code`` stays code, and no other mark means anything."""
+    """Escape markup, except in ``code``."""
     if text == "-":
         return r"\-"  # by itself it is an empty list
     parts = re.split(r"(``.*?``)", text)

@@ -21,7 +21,7 @@ from reproduced import (
     quoted,
 )
 
-# Each benchmark by itself, README of github.com/felipemaiapolo/tinyBenchmarks.
+# Separate benchmarks from the README of github.com/felipemaiapolo/tinyBenchmarks.
 TINY = ("TruthfulQA", "GSM8K", "Winogrande", "ARC", "HellaSwag", "MMLU")
 ESTIMATES = {
     "IRT": ("IRT, weighted anchors", "anchors chosen by answers"),
@@ -39,12 +39,12 @@ GAPS = ("Random-Sampling-Learn", "AIPW (ridge, not cross-fitted)", "unit-level m
 
 
 def add_arguments(parser):
-    """Options of ``reproduce.py bank``."""
+    """Add the options of ``reproduce.py bank``."""
     parser.add_argument("--splits", type=from_one, default=6, help="random splits of the models")
 
 
 def tables(arguments):
-    """Errors at 100 items, gaps at 50, and what cannot be had."""
+    """Yield errors at 100 items, gaps at 50 items, and rows without public data."""
     yield _tiny(arguments.splits)
     yield _gaps(arguments.splits)
     yield _not_had()
@@ -56,7 +56,7 @@ def _scores(name):
 
 
 def _unit_level(scores, past):
-    """A function of a new model's answers and the items asked: score of the whole."""
+    """Return a function from answers of a new model and its items to the overall score."""
     items, topics = np.arange(len(scores)), np.full(len(scores), "all")
     bank = bank_of(scores[:, past], items, topics, past.astype(str))
     return lambda y, asked: unit_level(bank, items[asked], topics[asked], y[asked], "model")[
@@ -65,7 +65,7 @@ def _unit_level(scores, past):
 
 
 def _tiny(n_splits):
-    """Mean absolute errors at 100 items, a quarter of the models new."""
+    """Compare mean absolute errors at 100 items; a quarter of the models are new."""
     rows = []
     for name in TINY:
         printed = [
@@ -102,7 +102,7 @@ def _tiny(n_splits):
 
 
 def _errors_at_anchors(scores, n_splits):
-    """Absolute errors of the five estimates, one row per new model and split."""
+    """Return absolute errors of the five estimates, one row per new model and split."""
     rows = []
     for seed in range(n_splits):
         rng = np.random.default_rng(seed)
@@ -121,7 +121,7 @@ def _errors_at_anchors(scores, n_splits):
 
 
 def _gaps(n_splits):
-    """Mean absolute errors at 50 items by the rules of the authors' published script."""
+    """Compare mean absolute errors at 50 items by the rules of the authors' script."""
     rows = []
     column = "gap less than Random-Sampling"
     printed = quoted("Zhang, Dorner and Hardt", "second hand", GAPS[0], column)
@@ -129,7 +129,7 @@ def _gaps(n_splits):
     for kind in ("interpolation", "extrapolation"):
         gaps = np.mean([_gaps_of(_scores(name), kind, n_splits) for name in MATRICES], axis=0)
         mean = gaps.mean(axis=0)
-        # Of a ratio of means over splits, by the delta method.
+        # Delta method for a ratio of means over splits.
         error = (gaps[:, 1:] - gaps[:, :1] * mean[1:] / mean[0]).std(axis=0) / mean[0]
         error /= np.sqrt(max(n_splits - 1, 1))
         for j, method in enumerate(GAPS):
@@ -145,7 +145,7 @@ def _gaps(n_splits):
 
 
 def _gaps_of(scores, kind, n_splits):
-    """Mean gaps in each split: random sampling, and the methods of `GAPS`."""
+    """Return the mean gap of random sampling and of each method in `GAPS`, by split."""
     n_models, found = scores.shape[1], []
     for seed in range(n_splits):
         rng = np.random.default_rng(seed)
@@ -170,7 +170,7 @@ def _gaps_of(scores, kind, n_splits):
 
 
 def _aipw(y, past, asked):
-    """Their AIPW: a ridge on the items asked, corrected by its own residuals."""
+    """Return their AIPW estimate: a ridge regression corrected by its own residuals."""
     f = Ridge(alpha=10).fit(past[asked], y).predict(past)
     rest = np.delete(f, asked)
     return y.mean() + (rest.mean() - f[asked].mean()) / (1 + len(asked) / len(rest))

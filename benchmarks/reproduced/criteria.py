@@ -15,19 +15,19 @@ N_BEST = 20
 
 
 def boards():
-    """The leaderboards, one row per model and data set, the name being the language."""
+    """Return the leaderboards by language, one row per model and data set."""
     scores = pd.read_csv(data_folder() / "euroeval_scores.csv.gz")
     scores["language"] = scores["leaderboard"]
     return {name: scores[scores["leaderboard"] == name] for name in ("danish", "german")}
 
 
 def ranked(board):
-    """The mean rank score of a leaderboard."""
+    """Return the mean rank score of a leaderboard."""
     return MeanRankScore().fit(board, board["mean1"], half_width=board["ci1"], n_runs=10)
 
 
 def five_criteria():
-    """One table for each criterion."""
+    """Yield one table per criterion."""
     listed = boards()
     fits = {name: ranked(board) for name, board in listed.items()}
     each = [(name, listed[name], fit) for name, fit in fits.items()]
@@ -52,7 +52,7 @@ def _finite(fit):
 
 
 def _task_tables(board, fit):
-    """Scores of models by task, by each of the three rules; low is good."""
+    """Return scores by model and task for each of the three rules; lower is better."""
     points, models = _points(board), _finite(fit).index
     tables = {"mean score": -points, "mean rank": points.rank(ascending=False)}
     tables = {rule: table.T.groupby("task").mean().T for rule, table in tables.items()}
@@ -65,7 +65,7 @@ def _points(board):
 
 
 def _task_shares(name, board, fit):
-    """How much of what parts the overall scores comes from each task."""
+    """Return the share of each task in the variance of the overall scores."""
     best = _finite(fit).index[:N_BEST]
     return [
         _row(
@@ -79,14 +79,14 @@ def _task_shares(name, board, fit):
 
 
 def _least_and_most(tasks):
-    """Covariance of each task with the mean over tasks, relative to the mean's variance."""
+    """Return the covariance of each task with the mean over tasks, relative to its variance."""
     covariance = tasks.cov().sum()
     share = (covariance / covariance.sum()).sort_values()
     return f"{share.iloc[0]:.0%} to {share.iloc[-1]:.0%} ({share.index[-1]})"
 
 
 def _two_languages(listed, fits):
-    """Language scores of models on both leaderboards, as published and among themselves."""
+    """Compare language scores of models on both leaderboards, as published and separately."""
     both = _finite(fits["danish"]).index.intersection(_finite(fits["german"]).index)
     alone = {name: board[board["model"].isin(both)] for name, board in listed.items()}
     found = {
@@ -110,7 +110,7 @@ def _two_languages(listed, fits):
 
 
 def _equal_models(n_trials=1500, accuracy=0.7):
-    """How often the gate calls two equally good models different."""
+    """Simulate how often the rule reports two equally good models as different."""
     rng, n, rows = np.random.default_rng(0), np.full(2, 10), []
     printed = quoted("EuroEval", "Score Aggregation", "mean rank score", "p")
     for n_items in (250, 2000):
@@ -132,7 +132,7 @@ def _equal_models(n_trials=1500, accuracy=0.7):
 
 
 def _pairs(name, board, fit):
-    """Pairs of models that the text's own test, or rank sets, do not tell apart."""
+    """Count pairs that the text's test, or rank sets, do not distinguish."""
     alike = shown = apart_at_all = pairs = 0
     models = _finite(fit).index
     first, second = np.triu_indices(len(models), 1)
@@ -141,7 +141,7 @@ def _pairs(name, board, fit):
         mean, sd = here["mean1"].to_numpy(), here["ci1"].to_numpy() / 1.96 * np.sqrt(10)
         sides = [(mean[i], sd[i], 10) for i in (first, second)]
         p = ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue
-        same = ~(p < 0.10)  # in either direction, so 0.05 in that of the better one
+        same = ~(p < 0.10)  # two-sided, so one-sided 0.05 for the better model
         alike += same.sum()
         shown += (scores.to_numpy()[first] != scores.to_numpy()[second])[same].sum()
         apart_at_all += (mean[first] != mean[second])[same].sum()
@@ -169,7 +169,7 @@ def _pairs(name, board, fit):
 
 
 def _magnitudes(name, board, fit):
-    """What the gate takes from the distances, and what a point is worth."""
+    """Measure the distances lost by the significance test, and the value of one point."""
     sets = fit.rank_sets()
     lost = sets["distance"] - sets["score"]
     points = _points(board).droplevel("task", axis=1)
@@ -198,7 +198,7 @@ def _magnitudes(name, board, fit):
 
 
 def _one_joins(board, fit):
-    """Each model in turn joins the rest."""
+    """Add each model in turn to all others."""
     full = _finite(fit)
     largest, swapped, ranks = [], [], []
     points = _points(board)
@@ -233,7 +233,7 @@ def _one_joins(board, fit):
 
 
 def _joins_ten(board, fit, n_trials=50):
-    """The same where only ten others, drawn at random, are listed."""
+    """Add one model to ten randomly chosen models."""
     rng, moves = np.random.default_rng(0), []
     for _ in range(n_trials):
         new, *others = rng.choice(_finite(fit).index, 11, replace=False)
@@ -248,7 +248,7 @@ def _joins_ten(board, fit, n_trials=50):
 
 
 def _widened(board, fit, model):
-    """Where a model that joins moves others most, and what it does to the unit."""
+    """Describe the largest change by a new model, and its effect on the unit."""
     without = ranked(board[board["model"] != model]).dataset_scores_
     moved = (fit.dataset_scores_.loc[without.index] - without).abs()
     dataset = moved.replace(np.inf, np.nan).max().idxmax()
@@ -266,7 +266,7 @@ def _swaps(before, after):
 
 
 def _champion(board, fit):
-    """A model joins that is a standard deviation above the best on every data set."""
+    """Add a model one standard deviation above the best on every data set."""
     full, means = _finite(fit), board.groupby("dataset")["mean1"]
     one = board[board["model"] == full.index[0]]
     new = one.assign(model="new", mean1=one["dataset"].map(means.max() + means.std(ddof=0)))
@@ -279,7 +279,7 @@ def _champion(board, fit):
 
 
 def _better_half(board, fit):
-    """The same answers, only the better half listed."""
+    """List only the better half of the models."""
     full = _finite(fit)
     better = full.index[: len(full) // 2]
     moved = ranked(board[board["model"].isin(better)]).scores_[better] - full[better]

@@ -13,11 +13,11 @@ BY_CLUSTER = {"cluster": "passage", "cluster_weight": "cluster"}
 
 
 def add_arguments(parser):
-    """No options of its own."""
+    """Add no options."""
 
 
 def tables(arguments):
-    """The example, and what four clusters allow to say."""
+    """Yield the example of the report, and the precision of four clusters."""
     items = _items()
     g = summarize_items(items, "model", **BY_CLUSTER)
     e = DirectEstimator().fit(**g.fit_args).estimate()
@@ -44,7 +44,7 @@ def _items():
 
 
 def _rows_of(model, mean, error, default):
-    """Every number that the report prints of one model."""
+    """Return every number that the report prints for one model."""
     apart = _number("Independent samples", model, "half-width")
     z = _number("Confidence interval", "95%", "z")
     p = _number("Independent samples", model, "mean")
@@ -94,7 +94,7 @@ def _rows_of(model, mean, error, default):
 
 
 def _overlap():
-    """What the report says of the two pairs of intervals."""
+    """Compare the overlap of the two pairs of intervals."""
     ends = [
         [_number(place, f"Model {m}", "mean"), _number(place, f"Model {m}", "half-width")]
         for place in ("Independent samples", "Clusters")

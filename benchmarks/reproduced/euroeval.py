@@ -29,12 +29,12 @@ RECORDS = ("NbAiLab/nb-bert-base on swerec (mcc)", "xlm-roberta-large on scala-n
 
 
 def add_arguments(parser):
-    """Options of ``reproduce.py euroeval``."""
+    """Add the options of ``reproduce.py euroeval``."""
     parser.add_argument("--trials", type=from_one, default=200, help="simulated leaderboards")
 
 
 def tables(arguments):
-    """Rank scores, intervals, how much of an order is noise, and the criteria."""
+    """Yield rank scores, intervals, rankings of equal models, and the criteria."""
     yield _rule()
     yield _published()
     yield _intervals()
@@ -97,7 +97,7 @@ def _published():
 
 
 def _not_the_same(board, scores):
-    """What rounding, and the models that count in the units, do to the scores."""
+    """Return the effects of rounding and of unranked models on the scores."""
     rng = np.random.default_rng(0)
     moved = [board[c] + rng.uniform(-0.005, 0.005, len(board)) for c in ("mean1", "ci1")]
     rounded = board.assign(mean1=moved[0], ci1=moved[1].clip(lower=0))
@@ -161,7 +161,7 @@ def _intervals():
 
 
 def _coverage(n_trials=20_000, n_items=500, accuracy=0.7):
-    """How often either interval covers the true performance: test sets drawn anew."""
+    """Simulate how often each interval covers the true performance over new test sets."""
     rng = np.random.default_rng(0)
     own = rng.binomial(n_items, accuracy, (n_trials, 1)) / n_items
     raw = rng.binomial(n_items, own, (n_trials, 10)) / n_items
@@ -180,7 +180,7 @@ def _coverage(n_trials=20_000, n_items=500, accuracy=0.7):
 
 
 def _noise(n_trials):
-    """Equal models, each on test sets of its own: any pair told apart is an error."""
+    """Simulate equal models on separate test sets; any distinguished pair is an error."""
     rng = np.random.default_rng(0)
     places = pd.DataFrame(
         [(f"{t}{i}", t, language) for language in ("da", "sv") for t in "ks" for i in range(2)],

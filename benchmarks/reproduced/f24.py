@@ -57,14 +57,14 @@ QUARTERS = 4
 
 
 def add_arguments(parser):
-    """Options of ``reproduce.py f24``."""
+    """Add the options of ``reproduce.py f24``."""
     parser.add_argument("--repetitions", type=from_one, default=10)
     parser.add_argument("--jobs", type=from_one, default=2, help="repetitions at the same time")
     parser.add_argument("--folder", help="keeps finished repetitions")
 
 
 def tables(arguments):
-    """All tables and figures of the paper, each as soon as its studies are done."""
+    """Yield every table and figure of the paper as soon as its studies are done."""
     studies = {
         f"{name}, {design}": study_of(name, design, arguments)
         for name in DATA
@@ -320,7 +320,7 @@ def _figure_4(summary, studies):
 
 
 def _by_quarter(study, estimator):
-    """Least and largest coverage over quarters of the repetitions, as over seeds."""
+    """Return the smallest and largest coverage over quarters of the repetitions."""
     own = study.results_[study.results_["estimator"] == estimator]
     hit = (own["low"] <= own["truth"]) & (own["truth"] <= own["high"])
     shares = hit.groupby(own["repetition"] * QUARTERS // study.n_repeats).mean()
@@ -368,7 +368,7 @@ def _by_model(name, study, arguments):
 
 
 def _spread(study):
-    """Standard deviation over the topics of a model, of estimates and of the truth."""
+    """Return the standard deviation of estimates and true values over the topics of a model."""
     results = study.results_
     keys = ["estimator", "repetition", "model"]
     spread = results.groupby(keys, observed=True)[["estimate", "truth"]].std()

@@ -32,7 +32,7 @@ from skbench import (
 
 
 def balance(arguments):
-    """How much EB takes from DT and from SR, which C.1 announces and does not print."""
+    """Return the mean weights of DT and SR in EB, announced in C.1 but not printed."""
     settings = [(data, n) for data in DATA for n in (10, 20, 50)]
     weights = Parallel(n_jobs=arguments.jobs)(
         delayed(weights_of_direct)(*setting, seed) for setting in settings for seed in range(2)
@@ -59,7 +59,7 @@ def balance(arguments):
 
 
 def clustered(arguments):
-    """Section 4.1 for data sets without topics, which get theirs by k-means."""
+    """Reproduce section 4.1 for data sets without topics; k-means defines the topics."""
     study, clusters = without_topics(arguments)
     table = study.summary()
     ratios, errors = table["mse_ratio"], table["standard_error"]
@@ -79,7 +79,7 @@ def clustered(arguments):
 
 
 def captions(study):
-    """Figure 6, on language models."""
+    """Reproduce Figure 6 with language models."""
     rows = []
     for name in (DT, SR, EB, OURS):
         own = study.results_[study.results_["estimator"] == name]
@@ -99,7 +99,7 @@ def captions(study):
 
 
 def images(arguments):
-    """Figure 5 on other images, whose classifiers say how confident they are (section 4.3)."""
+    """Reproduce Figure 5 with other images; the classifiers report confidences."""
     without = {"confidence": ["confidence"], "models": ["model"]}
     data = {"items": load_digits_c().items, "features": ["confidence", "severity"]}
     estimators = on_trial("topic", None, {}) | without_features("topic", without)
@@ -129,7 +129,7 @@ def images(arguments):
 
 
 def people(arguments):
-    """Figure 7, by the example that trains a classifier on half of the people."""
+    """Reproduce Figure 7; the example trains a classifier on half of the people."""
     studies = _studies_of_people(arguments)
     rows, best, ahead, sizes = [], 0, dict.fromkeys((SR, EB, OURS), 0), {}
     for (name, score), study in studies.items():
@@ -180,7 +180,7 @@ def people(arguments):
 
 
 def _studies_of_people(arguments):
-    """Studies by table and score."""
+    """Return the studies by table and score."""
     os.environ["SKBENCH_DATA"] = str(data_folder())
     import matplotlib
 
@@ -202,7 +202,7 @@ def _studies_of_people(arguments):
 
 
 def _of_people():
-    """One classifier, one task: there is nothing to stratify the tuning by."""
+    """Return the estimators for one classifier and one task, tuned without strata."""
     estimators = on_trial("task", None, {})
     for name in (SR, EB):
         estimators[name].estimator.set_params(regressor__cv=CrossFitKFold(2, 1))
@@ -210,7 +210,7 @@ def _of_people():
 
 
 def not_had():
-    """What the data folder does not allow."""
+    """Return the rows without data in the data folder."""
     return Table(
         "Not in the data folder",
         [
@@ -237,7 +237,7 @@ def not_had():
 
 
 def save_pictures(studies, summary, names, folder):
-    """Figures 2, 3, 4 and 6, of the estimators of these names."""
+    """Draw Figures 2, 3, 4 and 6 for the given estimators."""
     folder.mkdir(parents=True, exist_ok=True)
     by_size = pd.concat(
         study.summary(by="n").rename(

@@ -44,14 +44,14 @@ _SHARES = np.geomspace(1, 1e-3, 12)
 
 
 class PenaltyByItems(StructuredRegression):
-    """The penalty of least error on held-out items of every group."""
+    """Structured regression with the penalty that has the smallest held-out error."""
 
     def _fit(self, X, groups):
         self.alphas = [_SHARES[int(np.argmin(self._on_items(X)))]]
         super()._fit(X, groups)
 
     def _on_items(self, X):
-        """Errors against the half of every group's items that were not fitted, twice."""
+        """Return errors against the held-out half of each group's items, for both halves."""
         rng = np.random.default_rng(0)
         n = self.n_.astype(int)
         k, half = np.rint(self.z_ * n).astype(int), n // 2
@@ -67,7 +67,7 @@ class PenaltyByItems(StructuredRegression):
 
 
 def _path(X, z, sigma2):
-    """Predictions and thresholds of the groups at every penalty."""
+    """Return predictions and thresholds of the groups at every penalty."""
     design = StructuredRegression([1.0]).fit(X, z, sigma2).regressor_[:-1].transform(X)
     weight = precision_weights(sigma2)
     penalties = largest_penalty(design, z, weight) * _SHARES
@@ -76,12 +76,12 @@ def _path(X, z, sigma2):
 
 
 def published(estimator, **how):
-    """As the paper has it: with plug-in variances."""
+    """Return a candidate with plug-in variances, as in the paper."""
     return Candidate(estimator, variance="plug-in", **how)
 
 
 def on_trial(task, design, left_out):
-    """The estimators of one design, of which some are in the paper's Table 3 only."""
+    """Return the estimators of one design; some occur only in Table 3 of the paper."""
     estimators = {
         DT: DirectEstimator(),
         SR: published(SyntheticRegression.as_published(task, random_state=None)),
@@ -98,7 +98,7 @@ def on_trial(task, design, left_out):
 
 
 def without_features(task, left_out):
-    """The paper's synthetic regression without each group of features (section 4.3)."""
+    """Return the paper's synthetic regression without each group of features (section 4.3)."""
     estimators = {}
     for name, columns in left_out.items():
         regression = SyntheticRegression.as_published(task, random_state=None)
@@ -109,7 +109,7 @@ def without_features(task, left_out):
 
 
 def mmlu_pro():
-    """Ten models on 46 subjects; features are mean embeddings of the drawn questions."""
+    """Load ten models on 46 subjects; features are mean embeddings of the drawn questions."""
     wide = pd.read_csv(data_folder() / "mmlu_pro_dev.csv.gz")
     models = wide.columns[wide.columns.get_loc("lsa15") + 1 :].tolist()
     embedding = [name for name in wide.columns if name.startswith("lsa")]
@@ -123,7 +123,7 @@ def mmlu_pro():
 
 
 def big_bench_hard():
-    """One model prompted in two ways, as two models, on 27 tasks; no features."""
+    """Load one model with two prompts, as two models, on 27 tasks without features."""
     items = pd.read_csv(data_folder() / "bbh_codex.csv.gz")
     return {
         "items": items.rename(columns={"mode": "model"}),
@@ -133,7 +133,7 @@ def big_bench_hard():
 
 
 DATA = {"MMLU-Pro": mmlu_pro, "BIG-Bench-Hard": big_bench_hard}
-# Groups of features that are left out, one after the other (section 4.3).
+# Groups of features that are omitted one after the other (section 4.3).
 _EMBEDDING = [f"lsa{i:02d}" for i in range(16)]
 LEFT_OUT = {
     "MMLU-Pro": {
@@ -148,7 +148,7 @@ LEFT_OUT = {
 
 
 def studied(name, data, estimators, design, arguments):
-    """The finished study of some estimators; finished repetitions are kept under its name."""
+    """Return the finished study of some estimators; repetitions are cached under its name."""
     folder = arguments.folder and Path(arguments.folder) / name
     study = RepeatedSamplingStudy(
         estimators, design, arguments.repetitions, random_state=0, n_jobs=arguments.jobs
@@ -159,14 +159,14 @@ def studied(name, data, estimators, design, arguments):
 
 
 def study_of(name, design, arguments):
-    """All that is on trial, on one data set by one design."""
+    """Run all estimators on one data set and design."""
     data = DATA[name]()
     estimators = on_trial(data["by"][1], design, LEFT_OUT[name])
     return studied(f"{name}-{design}", data, estimators, design, arguments)
 
 
 def lasso_inside(name, design, arguments):
-    """The study of the published empirical Bayes around a lasso, on the draws of `study_of`."""
+    """Run the published empirical Bayes with a lasso on the draws of `study_of`."""
     data = DATA[name]()
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), data["by"]),
@@ -181,7 +181,7 @@ def lasso_inside(name, design, arguments):
 
 
 def without_topics(arguments):
-    """The study of MMLU-Pro as if it had no subjects (section 4.1), and the topics it gets."""
+    """Run the study of MMLU-Pro with clustered topics instead of subjects (section 4.1)."""
     data = mmlu_pro()
     items = data["items"].drop(columns="src")
     clusters = cluster_items(items, _EMBEDDING, random_state=0)
@@ -192,7 +192,7 @@ def without_topics(arguments):
 
 
 def weights_of_direct(name, n, seed):
-    """Mean weights of direct estimates in EB on one draw, as published and by default."""
+    """Return mean weights of the direct estimates in EB on one draw."""
     data = DATA[name]()
     items, by = data.pop("items"), data.pop("by")
     item = [by[1], data.get("item", "item")]
@@ -212,7 +212,7 @@ def weights_of_direct(name, n, seed):
 
 
 def each_model_alone(name, arguments):
-    """Studies of the published empirical Bayes on the results of one model each."""
+    """Run the published empirical Bayes separately on each model."""
     data = DATA[name]()
     task = data["by"][1]
     estimators = {
@@ -232,7 +232,7 @@ def each_model_alone(name, arguments):
 
 
 def left_out_by_split_items(arguments):
-    """Growth of SR's error without groups of features, estimated from all items."""
+    """Estimate the increase of the SR error without groups of features from all items."""
     data = mmlu_pro()
     worth = leave_out_covariates(
         SyntheticRegression.as_published("src"),

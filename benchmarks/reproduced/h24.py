@@ -45,20 +45,20 @@ BY_F1 = f"five of ten systems, {IN_PLACE}"
 _ABSENT = "answers and labels are public but not in the data folder"
 _UNMATCHED = {"DPR": ". The printed share is 177 of 301; ten labels have no match here"}
 FID = "only FiD has public verdicts; the paper prints means over ten systems"
-# Of the distance of the 2.5% and 97.5% quantiles of one normal draw, in standard deviations.
+# Standard deviation of the distance between the 2.5% and 97.5% quantiles of normal draws.
 _QUANTILE_ERROR = np.sqrt(2 * 0.025 * 0.95) / norm.pdf(1.96)
 WIDTH = "mean interval width", "width ratio to classical"
 
 
 def add_arguments(parser):
-    """Options of ``reproduce.py h24``."""
+    """Add the options of ``reproduce.py h24``."""
     parser.add_argument("--trials", type=from_one, default=1000, help="sets of a table")
     parser.add_argument("--seeds", type=from_one, default=3, help="seeds of Tables 2 and 3")
     parser.add_argument("--jobs", type=from_one, default=2, help="seeds at the same time")
 
 
 def tables(arguments):
-    """All tables, those of the simulations last."""
+    """Yield all tables, simulations last."""
     rows = pd.read_csv(data_folder() / "openqa_nq.csv.gz")
     systems = {SYSTEMS[name]: table for name, table in rows.groupby("system")}
     systems = {name: systems[name] for name in SYSTEMS.values()}
@@ -79,12 +79,12 @@ def tables(arguments):
 
 
 def _rated(table):
-    """Verdicts and labels of all questions, nan where people did not judge."""
+    """Return verdicts and labels of all questions; labels are nan without a human judgment."""
     return (table["f1"] > 0.5).to_numpy(dtype=float), table["human"].to_numpy(dtype=float)
 
 
 def _gemini():
-    """Verdicts y, n and u of the paper's autorater on FiD's answers, and labels."""
+    """Return verdicts y, n and u of the paper's autorater on FiD's answers, and labels."""
     counts = json.loads((GOLD / "ppi_chain.json").read_text())["abstaining"]["counts"]
     verdicts, labels = [], []
     for verdict, c in counts.items():
@@ -132,12 +132,12 @@ def _table_4(systems):
 
 
 def _by_number(verdicts, n=0.0, u=0.5, y=1.0):
-    """Numbers in place of verdicts."""
+    """Code verdicts as numbers."""
     return pd.Series(verdicts).map({"n": n, "u": u, "y": y}).to_numpy()
 
 
 def _printed_wald():
-    """Mean width of Wald's interval from the printed human shares and numbers of labels."""
+    """Return the mean Wald width from the printed proportions and numbers of labels."""
     emdr2 = json.loads((GOLD / "ppi_chain.json").read_text())["binary"][1]
     widths = []
     for name in ALL_SYSTEMS.split():
@@ -257,7 +257,7 @@ def _table_6(rated):
 
 
 def _labels_needed(f, y, rng, classical=CLASSICAL, draws=100):
-    """Labels with which the chain rule has the classical width on average, and all labels."""
+    """Return the labels that the chain rule needs for the classical width, and all labels."""
     unlabeled, cells = h24_simulated.counts(f, y, (1, 0))
     sizes = np.arange(60, cells.sum() + 1, 5)
     drawn = [rng.multivariate_hypergeometric(cells.ravel(), n, draws) for n in sizes]
@@ -268,7 +268,7 @@ def _labels_needed(f, y, rng, classical=CLASSICAL, draws=100):
 
 
 def _labels_saved(f, y):
-    """Labels with which the classical interval has the width of the chain rule's."""
+    """Return the labels that the classical interval needs for the chain rule width."""
     return np.sum(~np.isnan(y)) * (_width(CLASSICAL, f, y) / _width(CHAIN, f, y)) ** 2
 
 

@@ -15,7 +15,7 @@ CLASSICAL, CHAIN = ClassicalMean("wald"), ChainRulePPI(verdicts="side by side", 
 
 
 def outcomes(systems):
-    """Win, loss or tie by verdict and by people, of every two systems."""
+    """Return win, loss or tie by verdict and by human labels for every pair of systems."""
     wide = pd.concat(systems).assign(judge=lambda t: 1.0 * (t["f1"] > 0.5))
     wide = wide.reset_index(names=["name", "row"])
     wide = wide.pivot(index="question_id", columns="name", values=["judge", "human"])
@@ -26,9 +26,9 @@ def outcomes(systems):
 
 
 def figure_5(pairs, why):
-    """Pairs of systems that a side-by-side test separates."""
+    """Count the pairs of systems that a side-by-side test distinguishes."""
     rng = np.random.default_rng(0)
-    # The others are not truly different, for all that is known.
+    # Pairs without a significant difference may be truly equal.
     pairs = [pair for pair in pairs.values() if abs(np.nanmean(pair[1])) >= 0.02]
     apart = [abs(np.nanmean(human)) for _, human in pairs]
     rows = []
@@ -59,7 +59,7 @@ def figure_5(pairs, why):
 
 
 def coverage(pairs, n_sets):
-    """Section 5.3.3: the same for side-by-side tests; posteriors from few and many labels."""
+    """Check coverage of side-by-side tests, with posteriors from few and many labels."""
     rng = np.random.default_rng(0)
     values = (1, 0, -1)
     posteriors = []

@@ -16,16 +16,16 @@ from sklearn.tree import DecisionTreeRegressor
 from reproduced import NOT_PRINTED, Row, Table, figure, quoted
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean, StratifiedPPI
 
-# What is simulated: its name in Table 2.
+# Simulated data set: its name in Table 2.
 LIKE = {"SH1": "Seahorse1", "SH2": "Seahorse2", "AQA1": "AQA1", "AQA2": "AQA2"}
 SUMMARIES = int(quoted("H24", "Section 5.1.1", "Seahorse", "examples"))
 SCORED, LABELED = (
     int(quoted("H24", "Section 5.1.1", "attributed QA", f"{of} labels"))
     for of in ("autorater", "human")
 )
-# Rows, and those that people labeled.
+# Numbers of rows and of rows with human labels.
 POOL = {like: (SUMMARIES,) * 2 if like[0] == "S" else (SCORED, LABELED) for like in LIKE}
-# The share of good answers is Beta(a, b); the score is expit(c logit(share) + d).
+# The probability of a good answer is Beta(a, b); the score is expit(c logit(p) + d).
 SHAPE = {
     "SH1": (0.9, 0.9, 1.8, -1.5),
     "SH2": (3.3, 1.7, 1.75, -1.5),
@@ -33,13 +33,13 @@ SHAPE = {
     "AQA2": (0.3, 0.3, 2.5, -5.7),
 }
 SEARCHED = [int(quoted("H24", "Section A.2", "values of K", f"{i}")) for i in range(1, 7)]
-PUBLISHED = {  # the paper's settings, but for strata
+PUBLISHED = {  # the paper's settings, except strata
     "classical": ClassicalMean("wald"),
     "difference estimate": PPIMean(power_tuning=False, interval="z"),
     "difference estimate + ptune": PPIMean(interval="z"),
     "chain rule": ChainRulePPI(prior="jeffreys"),
 }
-# Our name: those of Tables 2 and 3.
+# Name in skbench: names in Tables 2 and 3.
 NAMES = {
     "classical": ("classical", "classic"),
     "difference estimate": ("difference estimate", "difference est"),
@@ -55,18 +55,18 @@ NAMES = {
     "tree(K = *) + ptune": (None, "tree(K = *) + powertune"),
 }
 _ENDING = "difference estimate", "chain rule"  # the last rows of Table 3
-BATCH = 100  # data sets that are fitted at once
+BATCH = 100  # data sets per fit
 N_DRAWS = 1000  # of 10,000 in the paper
 
 
 def tables(n_sets, n_seeds, n_jobs):
-    """Tables 2 and 3 from `n_sets` data sets over tasks and seeds, then Figures 3 and 6."""
+    """Yield Tables 2 and 3 from `n_sets` data sets by task and seed, then Figures 3 and 6."""
     yield from _tables_2_and_3(max(1, n_sets // (len(LIKE) * n_seeds)), n_seeds, n_jobs)
     yield _figures_3_and_6(max(1, n_sets // 10))
 
 
 def _pools(like, n_sets, n_labeled, rng, n_rows=None):
-    """Scores, labels of a few rows, and the mean of all human labels."""
+    """Return scores, labels of a few rows, and the mean of all human labels."""
     all_rows, n_human = POOL[like]
     a, b, c, d = SHAPE[like]
     p = rng.beta(a, b, (n_sets, n_rows or all_rows))
@@ -77,7 +77,7 @@ def _pools(like, n_sets, n_labeled, rng, n_rows=None):
 
 
 def _ends(estimator, f, y):
-    """Ends of the intervals, each data set by itself."""
+    """Return the limits of the intervals of each data set."""
     if isinstance(estimator, ChainRulePPI):
         f = (f > 0.5).astype(float)
     by = np.repeat(np.arange(len(f)), f.shape[1])
@@ -88,7 +88,7 @@ def _ends(estimator, f, y):
 
 
 def _leaves(f, y, n_leaves):
-    """Leaf of every row, of the tree that `StratifiedPPI` grows on the labels of its data set."""
+    """Return the leaf of every row in the tree that `StratifiedPPI` grows on the labels."""
     leaves = []
     for scores, labels in zip(f[..., None], y, strict=True):
         known = ~np.isnan(labels)
@@ -99,13 +99,13 @@ def _leaves(f, y, n_leaves):
 
 
 def _published(kind, n_strata, tuned):
-    """What the paper calls kind(K = n_strata); of fewer draws, as there are many data sets."""
+    """Return the paper's method kind(K = n_strata), with fewer draws."""
     published = StratifiedPPI.as_published("tree" if kind == "tree" else "quantile")
     return published.set_params(n_strata=n_strata, power_tuning=tuned, n_draws=N_DRAWS)
 
 
 def _intervals(f, y):
-    """Ends by method: those of `PUBLISHED`, and strata with K = 5 and with the shortest of all."""
+    """Return limits by method: `PUBLISHED`, strata with K = 5 and with the shortest interval."""
     found = {name: _ends(estimator, f, y) for name, estimator in PUBLISHED.items()}
     leaves = {k: _leaves(f, y, k) for k in SEARCHED}
     for tuned, suffix in ((False, ""), (True, " + ptune")):
@@ -124,7 +124,7 @@ def _intervals(f, y):
 
 
 def _run(like, n_sets, seed):
-    """Widths, and whether an interval has the pool's mean and the true mean, by method."""
+    """Return widths by method, and whether intervals cover the pool mean and the true mean."""
     rng = np.random.default_rng(seed)
     true = SHAPE[like][0] / sum(SHAPE[like][:2])
     batches = []
@@ -205,7 +205,7 @@ def _coverage(name, runs):
 
 
 def _section_6(ratio):
-    """What the conclusion says of AttributedQA."""
+    """Compare with the conclusions about AttributedQA."""
     methods = {
         "AQA, best earlier method untuned": "difference estimate",
         "AQA, stratified untuned": "stratified(K = 5)",
@@ -227,7 +227,7 @@ def _section_6(ratio):
 
 
 def _fewer_rows(n_sets):
-    """Coverage where all rows are among those with human labels, whose mean is the truth."""
+    """Return coverage if all rows are among those with human labels."""
     rng = np.random.default_rng(0)
     f, y, pool = _pools("AQA2", n_sets, 300, rng, n_rows=POOL["AQA2"][1])
     for name in _ENDING:
@@ -255,7 +255,7 @@ def _settings(name):
 
 
 def _figures_3_and_6(n_sets):
-    """Widths and coverage from 100 to 500 labels: ten sizes, as in section 5.1.2."""
+    """Return widths and coverage from 100 to 500 labels, ten sizes as in section 5.1.2."""
     rng = np.random.default_rng(0)
     sizes = np.linspace(100, 500, 10).astype(int)
     names = {k: f"stratified(K = {k})" for k in (2, 5, 10, 20)}
@@ -267,7 +267,7 @@ def _figures_3_and_6(n_sets):
             f, y, pool = _pools(like, n_sets, n, rng)
             for name, estimator in methods.items():
                 if like != "AQA2" and name in (names[2], names[10], names[20]):
-                    continue  # Figure 6 has one data set
+                    continue  # Figure 6 has only one data set
                 low, high = _ends(estimator, f, y)
                 width[like][name].append(np.mean(high - low))
                 hits[like][name].append(np.mean((low <= pool) & (pool <= high)))

@@ -12,7 +12,7 @@ from skbench.stats.ppi.chain_rule import chain_interval
 
 
 def tables(systems, n_sets):
-    """Figure 1, and the coverage of synthetic systems."""
+    """Yield Figure 1 and the coverage of synthetic systems."""
     yield _figure_1(n_sets)
     yield _systems_coverage(systems, n_sets)
 
@@ -25,7 +25,7 @@ def interval(estimator, f, y):
 
 
 def counts(judge, human, values):
-    """Verdicts without a label, and human labels by verdict, both in the order of `values`."""
+    """Return unlabeled verdicts and human labels by verdict, in the order of `values`."""
     unlabeled = [np.sum(np.isnan(human) & (judge == v)) for v in values]
     cells = [[np.sum((judge == v) & (human == h)) for h in values] for v in values]
     return np.array(unlabeled), np.array(cells)
@@ -38,7 +38,7 @@ def percent(hits, digits=1):
 
 
 def _figure_1(n_sets):
-    """Autorater and truth of the figure; how well they agree is not printed."""
+    """Simulate Figure 1; the paper does not print the agreement of autorater and labels."""
     rng = np.random.default_rng(0)
     place = partial(quoted, "H24", "Figure 1")
     truth, rate = float(place("text", "P(H = 1)")), float(place("text", "P(A = 1)"))
@@ -79,13 +79,13 @@ def _figure_1(n_sets):
 
 
 def drawn_truth(unlabeled, cells, rng):
-    """Frequencies of verdicts and of labels given each, from their posteriors."""
+    """Draw frequencies of verdicts, and of labels given verdicts, from their posteriors."""
     p = rng.dirichlet(unlabeled + 1 / len(unlabeled))
     return p, np.array([rng.dirichlet(row + 1 / len(row)) for row in cells])
 
 
 def _chain(parts, values, rng):
-    """Chain-rule intervals of a data set of each truth, and the true means."""
+    """Return chain rule intervals of one data set per true value, and the true means."""
     sets = []
     for p, m, n, total in parts:
         sets.append((rng.multinomial(total, p), rng.multinomial(rng.multinomial(n, p), m)))
@@ -100,13 +100,13 @@ def misses(parts, values, rng):
 
 
 def sizes(rng, place, row):
-    """How many labels and verdicts a synthetic data set has."""
+    """Draw the numbers of labels and verdicts of synthetic data sets."""
     ends = [int(quoted("H24", place, row, name)) for name in ("n from", "n to", "N from", "N to")]
     return rng.integers(ends[0], ends[1] + 1), rng.integers(ends[2], ends[3] + 1)
 
 
 def _systems_coverage(systems, n_sets):
-    """Sections 5.2.4, 5.4.2 and A.3: truths from the posteriors of real systems."""
+    """Reproduce sections 5.2.4, 5.4.2 and A.3 with posteriors of real systems."""
     rng = np.random.default_rng(0)
     posteriors = [counts(*data, (1, 0)) for data in systems.values()]
     parts = [
@@ -122,7 +122,7 @@ def _systems_coverage(systems, n_sets):
     why = f"{n_sets} sets from six posteriors: five systems with F1, FiD with Gemini's verdicts"
     failed = partial(quoted, "H24", "Section 5.4.2", "truths that failed")
     rate = float(failed("failures").rstrip("%")) / 100
-    # The least and the greatest of 20 counts whose chances are even.
+    # Medians of the smallest and largest of 20 counts.
     chance = [binom.ppf(q, n_sets, rate) for q in (1 - 0.5 ** (1 / 20), 0.5 ** (1 / 20))]
     per_truth = again.sum(axis=1)
     return Table(

@@ -43,21 +43,21 @@ sys.path.append(str(ROOT / "tests"))
 from reference.vtab import CATEGORIES, COLUMNS, FULL_NAMES, vtab_rows
 
 ENDS = ("point", "low", "high")
-FEW = 100  # draws of the paper
+FEW = 100  # replicates in the paper
 N_RUNS = 100
-SCORES, RANKS, PAIRS = 0.834, 0.95, 1 - 0.05 / 3  # levels
+SCORES, RANKS, PAIRS = 0.834, 0.95, 1 - 0.05 / 3  # confidence levels
 TOP = [("SR-100%", "SE-100%"), ("SR-100%", "S-100%"), ("SE-100%", "S-100%")]
 SEMI = ["Semi-Exemplar-10%", "Semi-Rotation-10%"]
 CORNERS = ("specialized", "structured", "natural")
 
 
 def add_arguments(parser):
-    """Options of ``reproduce.py l24``."""
+    """Add the options of ``reproduce.py l24``."""
     parser.add_argument("--draws", type=from_one, default=10_000, help="a multiple of 100")
 
 
 def tables(arguments):
-    """All tables, and what figures 3 to 6 show."""
+    """Yield all tables, and the results of Figures 3 to 6."""
     warnings.filterwarnings("ignore", "The bounds are")  # the paper's move with the draws
     warnings.filterwarnings("ignore", "Only .* draws are expected")  # so few has the paper
     rows = vtab_rows(GOLD)
@@ -87,7 +87,7 @@ def tables(arguments):
 
 
 def _settings(data):
-    """Numbers of the paper's text that can be computed."""
+    """Return the numbers of the paper's text that can be computed."""
     rows, _, _, n = data
     z = norm.isf(float(quoted("L24", "Section 2.1", "overlap", "alpha")) / 2) / np.sqrt(2)
     half = np.sqrt(difference_variance(1, 1, 0.5) / difference_variance(1, 1))
@@ -133,7 +133,7 @@ def _settings(data):
 
 
 def _printed_twice():
-    """Tables 2, 4 and 5 repeat cells of the appendix."""
+    """Compare Tables 2, 4 and 5 with the cells of the appendix that they repeat."""
     places = {
         "Table 2": {
             "Avg Acc Bootstrap": ("Table 6", "Overall"),
@@ -157,7 +157,7 @@ def _printed_twice():
 
 
 def _column(place, head):
-    """A column as printed: the cell of each row, and its numbers."""
+    """Return a printed column: the cell of each row, and its numbers."""
     found = {}
     for paper, where, row, column in quotations():
         if (paper, where, column) == ("L24", place, f"{head} point"):
@@ -170,13 +170,13 @@ def _column(place, head):
 
 
 def _three(values, level):
-    """Mean and ends of draws along the last axis but one."""
+    """Return means and limits of draws along the second-last axis."""
     ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=-2)
     return np.stack([values.mean(axis=-2), *ends], axis=-1)
 
 
 def _compared(place, head, names, estimates, runs, level):
-    """Rows of a printed column, how far ours are apart, and the models that no run reaches."""
+    """Return rows of a printed column, their differences, and models outside all runs."""
     here = np.median([np.column_stack([e.value, e.low, e.high]) for e in estimates], axis=0)
     many = _three(runs, level)
     rows, apart, outside = [], [], []
@@ -197,7 +197,7 @@ def _cell(ends):
 
 
 def _table(title, place, shown, statistics, level):
-    """One column in full, of the others the cell that is furthest apart."""
+    """Return one column in full, and the largest difference of each other column."""
     rows = []
     for head, draws in statistics[0].items():
         (models,) = draws.labels
@@ -221,7 +221,7 @@ def _table(title, place, shown, statistics, level):
 
 
 def _scores(title, number, *sources):
-    """Mean accuracies in points, in each category and overall."""
+    """Compare mean accuracies in points, by category and overall."""
 
     def means(draws):
         weights = {name: {c: float(c == name) for c in CATEGORIES} for name in CATEGORIES}
@@ -236,7 +236,7 @@ def _points(draws):
 
 
 def _ranks(title, number, *sources):
-    """Five aggregations of ranks."""
+    """Compare five aggregations of ranks."""
 
     def ranks(draws):
         return {head: rank_models(draws, by, random_state=0) for by, head in COLUMNS.items()}
@@ -265,7 +265,7 @@ def _table_3(bootstrap, predictive, scaled):
 
 
 def _normalizing(run, scaled):
-    """What the text of section 3.1 says of normalized scores."""
+    """Check the conclusions of section 3.1 about normalized scores."""
     scores = [aggregate(_points(source)) for source in scaled]
     a, b = scores[0].labels[0].get_indexer(SEMI)
     semi = np.concatenate([s.values[:, a] - s.values[:, b] for s in scores])
@@ -331,7 +331,7 @@ def _figures_3_and_4(data, runs):
 
 
 def _scale(draws, rows):
-    """Smallest draw of each row's task, and the range."""
+    """Return the smallest draw of each row's task, and the range."""
     low, high = draws.values.min(axis=(0, 1)), draws.values.max(axis=(0, 1))
     at = draws.labels[1].get_level_values("task").get_indexer(rows["task"])
     return low[at], (high - low)[at]

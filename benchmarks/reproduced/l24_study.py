@@ -9,7 +9,7 @@ from skbench.tasks import HierarchicalBetaBinomial, TaskBootstrap, aggregate, di
 
 
 def simulation_study(n_draws):
-    """Section 2.2: three tasks, two models, the prior of which decides."""
+    """Yield section 2.2: three tasks and two models; the prior decides the result."""
     fitted, n = _study()
     boot = fitted(TaskBootstrap(100 * n_draws, random_state=0))
     hundreds = [fitted(TaskBootstrap(100, random_state=seed)) for seed in range(2000)]
@@ -71,7 +71,7 @@ def simulation_study(n_draws):
 
 
 def _study():
-    """A function from estimator to its interval of A - B, and the items of three tasks."""
+    """Return a function from estimator to its interval of A - B, and the numbers of items."""
     tasks = ("task 1", "task 2", "task 3")
 
     def numbers(*row):
@@ -90,7 +90,7 @@ def _study():
 
 
 def _priors(number, times=1):
-    """The printed priors of a model, or wider ones."""
+    """Return the printed priors of a model, or wider ones."""
     rows = [f"{name} {number}" for name in ("alpha", "beta")]
     means, sds = (
         [float(quoted("L24", "Section 2.2", row, column)) for row in rows]

@@ -1,4 +1,4 @@
-"""What setup.cfg cannot state: archives that depend on their content only, links of the README."""
+"""Reproducible archives and absolute links of the README, which setup.cfg cannot express."""
 
 import configparser
 import gzip
@@ -11,13 +11,13 @@ from setuptools import setup
 from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).parent
-# For wheels, setuptools does the rest: dates are this one, modes are those of new files.
+# setuptools uses this date for wheels, and the file modes from the umask.
 DATE = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1580601600"))
 os.umask(0o022)
 
 
 class SameSdist(sdist):
-    """An sdist without the clock, the user and the modes of the folder that it is built in."""
+    """An sdist that is independent of time, user and file modes."""
 
     def make_archive(self, *args, **kwargs):
         path = Path(super().make_archive(*args, **kwargs))
@@ -39,7 +39,7 @@ class SameSdist(sdist):
 
 
 def long_description():
-    """The README with its relative links, and pictures, as addresses of this version's files."""
+    """Return the README with absolute links to the files of this version."""
     config = configparser.ConfigParser(interpolation=None)
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     code = (ROOT / "skbench" / "__init__.py").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def long_description():
     url = config["metadata"]["url"]
 
     def absolute(match):
-        if match[1].startswith("../../"):  # as the host of the repository reads it
+        if match[1].startswith("../../"):  # relative to the repository page
             return f"]({url}/{match[1].removeprefix('../../')})"
         return f"]({url}/{'raw' if match[1].endswith('.png') else 'blob'}/v{version}/{match[1]})"
 

@@ -1,4 +1,4 @@
-"""Print the oldest versions that setup.cfg allows, as a constraints file for pip.
+"""Print the oldest versions allowed by setup.cfg as a constraints file for pip.
 
 python .ci/oldest.py > oldest.txt && python -m pip install ".[test,scale]" -c oldest.txt
 """
@@ -7,12 +7,12 @@ import configparser
 import re
 from pathlib import Path
 
-# The extras of users, and what runs the tests.
+# The extras for users, and the extra for tests.
 EXTRAS = ["plot", "cli", "scale", "readers", "test"]
 
 
 def requirements(config):
-    """Lines of the requirements, without the extras that name other extras."""
+    """Return the requirements without references to other extras."""
     extras = config["options.extras_require"]
     texts = [config["options"]["install_requires"], *(extras[name] for name in EXTRAS)]
     lines = [line.strip() for text in texts for line in text.splitlines()]
@@ -20,10 +20,10 @@ def requirements(config):
 
 
 def oldest(requirement):
-    """`name==version` of the lower bound of a requirement."""
+    """Return `name==version` for the lower bound of a requirement."""
     match = re.fullmatch(r"([A-Za-z0-9._-]+)>=([0-9.]+)(?:,.*)?", requirement)
     if match is None:
-        raise ValueError(f"{requirement!r} in setup.cfg has no oldest version: name>=version.")
+        raise ValueError(f"{requirement!r} in setup.cfg has no lower bound. Write name>=version.")
     return f"{match[1]}=={match[2]}"
 
 

@@ -1,23 +1,25 @@
-"""What earlier models' answers are worth: a new model on few items of real benchmarks.
+"""Accuracy of a new model on few items with a bank of earlier models, on real benchmarks.
 
     python benchmarks/bank.py topics     # per topic: one new model, 5, 10 and 20 items per topic
     python benchmarks/bank.py topics --items 10 --draws 12
-    python benchmarks/bank.py bounds     # per topic: least coverage of intervals that are right
+    python benchmarks/bank.py bounds     # per topic: lowest coverage of exactly correct intervals
     python benchmarks/bank.py whole      # whole benchmarks from 50 items, seven matrices
-    python benchmarks/bank.py choose     # items chosen along predicted easiness
+    python benchmarks/bank.py choose     # items chosen by predicted difficulty
     python benchmarks/bank.py whole --quick
 
-Errors are mean squared errors relative to the mean of the items asked, on the same draws; the truth
-is the mean over all items. Beside the unit-level model: ridge-AIPW (Zhang and Hardt 2025: ridge on
-earlier answers, cross-fitted, plus mean residual), p-IRT after tinyBenchmarks (Polo et al. 2024:
-Rasch ability of the new model, answers seen plus predicted chances), anchor points (50 items
-nearest to the centers of clusters of items, weighted by the clusters' sizes), and the area-level
-default, `MixedModel`, which knows topics only.
+Errors are mean squared errors relative to the mean of the sampled items, on the same draws. The
+true value is the mean over all items. The unit-level model is compared with:
 
-Earlier models are: eight or more of other families than the new one (families by the first part
-of the name), three of them, one, or the eight weakest; on the matrices a random half (inter), or
-the weaker half with targets among the strongest 30 % (extra). The data is read from $SKBENCH_DATA
-or ../shared/data.
+- ridge-AIPW (Zhang and Hardt 2025): cross-fitted ridge on earlier answers plus mean residual
+- p-IRT after tinyBenchmarks (Polo et al. 2024): observed answers plus probabilities at the Rasch
+  ability of the new model
+- anchor points: the 50 items nearest to cluster centers, weighted by cluster size
+- the area-level default, `MixedModel`, which uses topics only
+
+The bank contains eight or more models of other families (by the first part of the name), three
+of these, one of these, or the eight weakest models. On the matrices it contains a random half
+(inter), or the weaker half with targets among the strongest 30% (extra). The data folder is
+$SKBENCH_DATA or ../shared/data.
 """
 
 import argparse
@@ -64,8 +66,8 @@ def family(name):
 
 def families():
     """Return the family of every MMLU-Pro model; Mixtral, Mistral and mathstral are one."""
-    kin = {"mixtral": "mistral", "mathstral": "mistral", "gemma": "google", "gemini": "google"}
-    return lambda name: kin.get(family(name), family(name))
+    makers = {"mixtral": "mistral", "mathstral": "mistral", "gemma": "google", "gemini": "google"}
+    return lambda name: makers.get(family(name), family(name))
 
 
 def mmlu_pro(by, least):
@@ -260,7 +262,7 @@ def area_level(topics, y):
 def by_past(rows):
     """Summarize medians, worst cases, coverage and widths over pairs of bank and target.
 
-    "width at .95" is what the widths would be if all were stretched until they cover .95.
+    "width at .95" is the mean width after stretching all intervals to a coverage of 0.95.
     """
     away = rows["truth"] - rows["value"]
     side = np.where(away > 0, rows["high"] - rows["value"], rows["value"] - rows["low"])
@@ -294,7 +296,7 @@ def by_past(rows):
 
 def bounds_table(options):
     """Simulate the lowest coverage of exactly correct intervals with fixed topic effects."""
-    print("least coverage of 29 sets of 31 topics, intervals exactly right, any number of draws")
+    print("lowest coverage of 29 sets of 31 topics, exactly correct intervals, any number of draws")
     for level in (0.95, 0.96, 0.97):
         least = [least_of_right(level, 29, 31, np.random.default_rng(seed)) for seed in range(40)]
         low, high = np.quantile(least, [0.05, 0.95])
@@ -304,9 +306,9 @@ def bounds_table(options):
 def least_of_right(level, n_sets, n_topics, rng, std=0.35, noise=0.65, n_draws=300):
     """Return the lowest coverage over topics of exactly correct posterior intervals.
 
-    Effects of topics are normal with a known standard deviation, in log odds, and so is the noise
-    of ten answers. A topic's effect is the same in all draws, so that intervals which cover at
-    this level over topics cover more of some sets and less of others, however many draws there are.
+    Topic effects and the noise of ten answers are normal in log odds, with known standard
+    deviations. The effect of a topic is the same in all draws. So intervals with this coverage over
+    topics cover more in some sets and less in others, with any number of draws.
     """
     effect = rng.normal(0, std, (n_sets, n_topics, 1))
     seen = effect + rng.normal(0, noise, (n_sets, n_topics, n_draws))
@@ -318,9 +320,8 @@ def least_of_right(level, n_sets, n_topics, rng, std=0.35, noise=0.65, n_draws=3
 def choose_table(options):
     """Compare whole benchmarks from chosen items with the mean of random items.
 
-    "bound" is what no choice of items goes below, random or not, if the model is right: the
-    posterior variance left by the best items that an exchange of items finds, of what random ones
-    leave.
+    "bound" is the limit for any choice of items if the model is correct. It is the posterior
+    variance after the best items found by exchange, relative to random items.
     """
     n_targets, n_draws = (8, 5) if options.quick else (20, 15)
     rows = []

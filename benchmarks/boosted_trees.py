@@ -1,16 +1,16 @@
-"""What the boosted trees inside empirical Bayes are worth: "xgboost" against grid searches.
+"""Compare the boosted trees of empirical Bayes, "xgboost", with grid searches.
 
-Fogliato et al. (2024) choose the number of trees and their depth by 2-fold cross-validation
-and print no grid, so their estimator is as good as the grid one reads into them. Draws items
-of all subjects of MMLU-Pro, again and again (10 models x 45 subjects, the smallest with 10
-items, the others in proportion), and prints for the trees of skbench and for two grids around
-an otherwise untouched `XGBRegressor`: the squared error relative to the direct estimates, the
-coverage of 95% intervals, and the seconds of a repetition, for one random split of model-topic
-pairs, the mean of eight, and eight by topic.
+Fogliato et al. (2024) choose the number of trees and their depth by 2-fold cross-validation but
+print no grid, so the quality of their estimator depends on the assumed grid. This script draws
+items of all subjects of MMLU-Pro repeatedly (10 models x 45 subjects, the smallest with 10
+items, the others in proportion). It compares the trees of skbench with two grids around a
+default `XGBRegressor`. It prints the squared error relative to the direct estimates, the coverage
+of 95% intervals, and the seconds per repetition. The splits are one random split of model-topic
+pairs, the mean of eight random splits, and eight splits by topic.
 
     python benchmarks/boosted_trees.py --repetitions 24
 
-The data is read from $SKBENCH_DATA or ../shared/data. A repetition takes a minute of one core.
+The data folder is $SKBENCH_DATA or ../shared/data. A repetition takes a minute of one core.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Robust critical values of 10,000 groups against one bounded optimization per group.
 
-Run from the root of the repository: ``python benchmarks/critical_values.py``. Two loops over
-groups, timed on a few and scaled: "obvious" is the reference of the tests, "lean" the same
-two-point laws with nothing but ``math.erfc``, golden sections and Brent's root. Ratios to the
-first say what SciPy's distributions cost (51,000 to 99,000 where this was written); those to the
-second are what one call for all groups saves (130 to 340).
+Run from the root of the repository: ``python benchmarks/critical_values.py``. Two loops over groups
+are timed on a few groups and scaled. "obvious" is the reference of the tests. "lean" uses the same
+two-point distributions with only ``math.erfc``, golden sections and Brent's method. The ratio to
+"obvious" includes the cost of SciPy's distributions (51,000 to 99,000 on the original machine). The
+ratio to "lean" is the gain of one call for all groups (130 to 340).
 """
 
 import math
@@ -104,7 +104,7 @@ def main():
     m2 = np.exp(rng.uniform(np.log(0.02), np.log(50), N_GROUPS))
     cva(m2, 3.0)  # warms up imports and caches
 
-    print(f"{N_GROUPS} groups, m2 from .02 to 50, level .95; processor times")
+    print(f"{N_GROUPS} groups, m2 from 0.02 to 50, confidence level 0.95; processor times")
     print(
         f"{'kurtosis':>9} {'cva':>9} {'obvious':>10} {'ratio':>8} {'lean':>8} {'ratio':>8} "
         f"{'largest difference':>19}"

@@ -1,13 +1,13 @@
-"""What the gate, pass@k, sequential tests and the judges' card promise, and what they keep.
+"""Stated and observed errors of the gate, pass@k, sequential tests and the judges' card.
 
     python benchmarks/decisions.py gate          # errors, stated and simulated power
     python benchmarks/decisions.py pass_at_k     # closed form; coverage with 40 items x 8 runs
-    python benchmarks/decisions.py sequential    # errors at 60 looks, items until decided
+    python benchmarks/decisions.py sequential    # errors at 60 looks, items until a decision
     python benchmarks/decisions.py judges        # coverage of every interval of the card
     python benchmarks/decisions.py pairs         # gates between models on real results
 
-The data sets are those of the tests (tests/comparison, tests/ppi), here with the figures
-printed. Real results are read from $SKBENCH_DATA or ../shared/data. Some minutes each.
+The data sets are those of the tests (tests/comparison, tests/ppi). Real results are read from
+$SKBENCH_DATA or ../shared/data. Each command takes a few minutes.
 """
 
 import argparse
@@ -77,8 +77,8 @@ def gates():
         found = np.mean(verdicts(sets, margin, **options) == "fail")
         stated = np.mean([single(sets, margin, s, **options).power for s in range(300)])
         rows.append([make.__name__, spread, n, margin, stated, found, abs(stated - found)])
-    names = ["kind", "spread", "items", "margin", "stated power", "simulated", "apart"]
-    show("power: stated, and simulated (at most .04 apart)", pd.DataFrame(rows, columns=names))
+    names = ["kind", "spread", "items", "margin", "stated power", "simulated", "difference"]
+    show("stated and simulated power (difference at most 0.04)", pd.DataFrame(rows, columns=names))
 
     rows = []
     for make, spread in [(binary, 0.2), (continuous, 0.2), (clustered, 0.2)]:
@@ -109,11 +109,12 @@ def runs():
             for all_of_them in (False, True):
                 share, truth = covered(a, b, k, all_of_them, 4000, 1)
                 rows.append([f"Beta({a:g}, {b:g})", f"pass{'@^'[all_of_them]}{k}", truth, share])
-    table = pd.DataFrame(rows, columns=["chances of items", "figure", "truth", "covered"])
-    inside = table["truth"].between(0.1, 0.9)
-    show("coverage, 40 items x 8 runs", table.sort_values("truth"))
+    table = pd.DataFrame(rows, columns=["item probabilities", "figure", "true value", "covered"])
+    inside = table["true value"].between(0.1, 0.9)
+    show("coverage, 40 items x 8 runs", table.sort_values("true value"))
     print(
-        f"truth in .1 to .9: {table.covered[inside].min():.3f} to {table.covered[inside].max():.3f}"
+        f"true value 0.1 to 0.9: {table.covered[inside].min():.3f} to "
+        f"{table.covered[inside].max():.3f}"
     )
 
 
@@ -142,7 +143,7 @@ def sequential():
         ]
         rows.append([f"{only_a:g} / {only_b:g}", power, items, *fixed, *(items / np.array(fixed))])
     names = ["differ", "power", "items", "fixed, .8", "fixed, same", "ratio, .8", "ratio, same"]
-    show("15 points apart: items until decided", pd.DataFrame(rows, columns=names))
+    show("difference of 15 points: items until a decision", pd.DataFrame(rows, columns=names))
 
 
 def judges():
@@ -151,17 +152,17 @@ def judges():
     ratings[rng.random(ratings.shape) < 0.3] = np.nan
     for level in ("nominal", "ordinal", "interval"):
         apart = krippendorff_alpha(ratings, level) - brute_alpha(ratings, level)
-        print(f"alpha, {level}, labels missing: {apart:.1e} from its definition")
+        print(f"alpha, {level}, missing labels: {apart:.1e} from the definition")
     rows = made(rng, 300)
     kappa = judge_agreement(rows, judges="j0", random_state=0).to_frame()["kappa"].iloc[0]
-    print(f"kappa: {kappa - cohen_kappa_score(rows.human, rows.j0):.1e} from scikit-learn's")
+    print(f"kappa: {kappa - cohen_kappa_score(rows.human, rows.j0):.1e} from scikit-learn")
     rows["copy"] = rows["j0"]
     same = judge_agreement(rows, judges=["j0", "copy"], random_state=0)
     four = made(rng, 20_000, [(0.8, 0.8)] * 4)
     apart = judge_agreement(four, judges=["j0", "j1", "j2", "j3"], random_state=0)
     print(
-        f"effective judges: {same.effective_judges:.3f} of two that are one, "
-        f"{apart.effective_judges:.3f} of four independent ones"
+        f"effective judges: {same.effective_judges:.3f} for two identical judges, "
+        f"{apart.effective_judges:.3f} for four independent judges"
     )
     found = {
         (n, judge, p): coverage(n, judge, p, 500, 1)

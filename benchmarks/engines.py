@@ -1,14 +1,13 @@
-"""From Parquet files to intervals and ranks at 10^8 rows: what each step takes.
+"""Time and memory of each step from Parquet files to intervals and ranks at 10^8 rows.
 
-Writes the answers of 1,000 models to the items of 57 topics to a temporary folder (a file per
-model, topic after topic, as harnesses write them; or "mixed", all models and topics through each
-other), and runs each step in a process of its own, next to what one would write by hand with as
-little memory. Seconds of the clock and of the processor without imports, and the largest resident
-memory of the whole process, Python and its libraries included.
+The script writes the answers of 1,000 models to items of 57 topics to a temporary folder. Harnesses
+write one file per model, topic after topic; "mixed" shuffles models and topics. Each step runs in
+its own process, next to handwritten code with as little memory. The script prints clock and
+processor seconds without imports, and the peak resident memory of the process including Python.
 
     python benchmarks/engines.py 1e8                          # 1.5 GB on disk, an hour
-    python benchmarks/engines.py 1e7 200 mixed                # 200 models, rows in no order
-    python benchmarks/engines.py 1e7 1000 mixed "item ids"    # steps whose names begin so
+    python benchmarks/engines.py 1e7 200 mixed                # 200 models, shuffled rows
+    python benchmarks/engines.py 1e7 1000 mixed "item ids"    # steps with this prefix
 """
 
 import pickle

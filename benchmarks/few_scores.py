@@ -1,15 +1,14 @@
-"""Scores that are not binary, a few per group: what believing their variances costs.
+"""Nonbinary scores, few per group: the effect of trusting their variances.
 
-Draws items from full results, without replacement, the same for all models: the confidence of
-five classifiers in the right digit (`load_digits_c`, made on the spot), and the F1 of five
-systems on open questions, by the number of words of the answer (OpenQA-eval). Prints, for
-`MixedModel` and `EmpiricalBayes` with ridge, the squared error relative to direct estimates and
-the coverage of 95% intervals, with every sampling variance believed (``variance="plug-in"``) and
-with moderated ones (the default).
+The script draws items from full results without replacement, the same for all models. Scores are
+the confidence of five classifiers in the correct digit (`load_digits_c`), and the F1 of five
+systems on open questions by answer length (OpenQA-eval). It prints the squared error relative to
+direct estimates and the coverage of 95% intervals for `MixedModel` and `EmpiricalBayes` with ridge.
+Sampling variances are either plug-in (``variance="plug-in"``) or moderated (the default).
 
     python benchmarks/few_scores.py --repetitions 20
 
-The questions are read from $SKBENCH_DATA or ../shared/data, and left out where there are none.
+The questions are read from $SKBENCH_DATA or ../shared/data, and skipped if the file is missing.
 """
 
 import argparse

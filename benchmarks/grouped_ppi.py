@@ -1,19 +1,18 @@
-"""What `GroupedPPI.summary_` costs, and what its three precautions buy.
+"""Cost of `GroupedPPI.summary_`, and the gain from its three safeguards.
 
-Prints, in one run: the time of `fit` and of the summary for 1,000 groups of 300 rows
-over a loop of `PPIMean` on each group; then, for empirical Bayes on 200 simulated
-groups with 10 labels each, error and average coverage
+The script prints the time of `fit` and of the summary for 1,000 groups of 300 rows relative to a
+loop of `PPIMean` over the groups. For empirical Bayes on 200 simulated groups with 10 labels each
+it then prints error and average coverage
 
-- with the plain mean of the scores as the feature, and without the luck it shares with
-  the estimate;
-- for the mean labels of the very rows;
-- with variances of each group's own labels, drawn to all groups by various weights, and
-  pooled;
-- with variances smoothed for intervals in place of unbiased ones.
+- with the plain mean score as the feature, and without the error that it shares with the estimate
+- for the mean labels of the same rows
+- with variances of each group's own labels, shrunk by various weights, and pooled
+- with variances smoothed for intervals instead of unbiased variances
 
-Then the protocol of Li and Ignatiadis (2025) on simulated reviews: 200 products with 50 to 200
-each, a fifth of them labeled, the mean over all reviews of a product wanted; labels alone,
-their adaptive shrinkage, and empirical Bayes by default and of these very rows.
+Finally it follows the protocol of Li and Ignatiadis (2025) on simulated reviews: 200 products with
+50 to 200 reviews each, a fifth of them labeled. The target is the mean over all reviews of a
+product. The methods are labels alone, their adaptive shrinkage, and empirical Bayes in two
+versions.
 
     python benchmarks/grouped_ppi.py
 """

@@ -1,14 +1,14 @@
-"""The hierarchical model by quadrature and by Gibbs sampling: cost, and error.
+"""Cost and error of the hierarchical model by quadrature and by Gibbs sampling.
 
-Prints, in one run, for 16 models on 19 tasks (VTAB, 10,000 draws), under either named
-prior: processor seconds of both solvers, and their ratio per effective draw
+For 16 models on 19 tasks (VTAB, 10,000 draws) and both named priors, the script prints processor
+seconds of both solvers, and their ratio per effective draw
 
-- of the prior counts a and b, which the chains move slowly in: grid and draws of (a, b);
-- of the accuracies, judged by the slowest of a, b and the mean: grid and all draws;
-- of the mean accuracy, which a sweep of the chains redraws almost independently.
+- of the prior counts a and b, which mix slowly in the chains: grid and draws of (a, b)
+- of the accuracies, by the slowest of a, b and the mean: grid and all draws
+- of the mean accuracy, which the chains redraw almost independently in each sweep
 
-Then what a grid three times as fine changes, and the time per model of a large benchmark.
-With ``--chains``, some four minutes: errors of chains that `fit` accepts, and that it refuses.
+It then prints the effect of a grid three times as fine, and the time per model of a large
+benchmark. ``--chains`` adds errors of chains that `fit` accepts and rejects (four minutes).
 
     python benchmarks/hierarchical.py [--chains]
 """
@@ -125,7 +125,7 @@ def print_large(n_models, n_tasks):
 def print_chains(n_sets=72, n_models=8):
     """Return errors of posterior means in posterior standard deviations, for many data sets.
 
-    Under the exponential prior half of the sets are large, as chains seldom meet on others.
+    Under the exponential prior half of the sets are large, because few other chains converge.
     """
     rng = np.random.default_rng(0)
     found = []

@@ -1,11 +1,11 @@
-"""Keys turned around on purpose in real matrices: what `item_audit` flags, and of the others.
+"""Detection of reversed answer keys by `item_audit` in real matrices.
 
     python benchmarks/items.py [--quick]
 
-In every matrix of $SKBENCH_DATA (or ../shared/data) the scores of 5% and of 2% of the items are
-turned around, ten times each. Beside it: items whose item-rest correlation is negative after
-Benjamini and Hochberg's correction, models taken as independent. "as published" flags items of the
-matrix as it is: keys that are wrong already, or false alarms.
+In every matrix of $SKBENCH_DATA (or ../shared/data) the script reverses the scores of 5% and of 2%
+of the items, ten times each. The alternative flags items with negative item-rest correlation after
+the Benjamini-Hochberg correction, with independent models. "as published" counts flagged items of
+the original matrix: wrong answer keys or false alarms.
 """
 
 import argparse

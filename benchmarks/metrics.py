@@ -1,13 +1,13 @@
-"""Metrics by group beside fairlearn's MetricFrame: points, intervals, and errors on COMPAS.
+"""Metrics by group, compared with fairlearn's MetricFrame: values, intervals, and errors on COMPAS.
 
-The file has 6,172 people. Groups are crossed by race and sex; the truth of a group is its metric
-among all people, where that rests on 50 of them or more. Prints, for samples of 200 and of 500:
-1. the largest difference between points of `group_metrics` and of `MetricFrame`;
-2. coverage and mean width of the direct intervals, of fairlearn's bootstrap and of the mixed model;
-3. squared error of the mixed model and of empirical Bayes relative to the direct estimates.
-Then coverage of the extremes of simulated false positive rates, the highest being the worst.
+The file has 6,172 people in groups by race and sex. The true value of a group is its metric among
+all people, if at least 50 people determine it. For samples of 200 and of 500 the script prints:
+1. the largest difference between values of `group_metrics` and of `MetricFrame`
+2. coverage and mean width of direct intervals, fairlearn's bootstrap and the mixed model
+3. squared error of the mixed model and of empirical Bayes relative to the direct estimates
+It also prints coverage of the extremes of simulated false positive rates; the highest is the worst.
 
-fairlearn and its environment are optional: what needs it is left out if it is missing.
+fairlearn is optional; its part is skipped if it is not installed.
 
     python benchmarks/metrics.py FOLDER
 """

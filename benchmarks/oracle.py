@@ -1,15 +1,15 @@
-"""How near the default comes to an oracle that knows how widely groups spread.
+"""Error of the default relative to an oracle with known variances.
 
-On simulated sets an oracle is asked beside the default, `MixedModel`. It knows how widely log
-odds of models, of topics and of model x topic spread, which the default must learn, and does
-the rest by Bayes: effects and slopes of features have wide priors, the covariance matrix of
-all groups is written out, and counts enter by Laplace's approximation with the correlation
-of errors that `summarize_items` estimates. What it knows are moments of 40 other sets drawn
-with the same parameters, of accuracies over all items. As these include the chance of which
-items a topic has, the oracle also knows a little of how many items were not drawn.
+On simulated sets the script compares the default, `MixedModel`, with an oracle. The oracle knows
+the variances of the log odds of models, topics and model x topic; the default estimates them. The
+oracle then applies Bayes' rule. Effects and slopes of features have wide priors. The covariance
+matrix of all groups is explicit. Counts enter by Laplace's approximation, with the correlation of
+errors estimated by `summarize_items`. The known variances are moments of accuracies over all items
+in 40 other sets with the same parameters. They include variation from the choice of items, so the
+oracle has a small additional advantage.
 
-Prints squared errors relative to direct ones, and of the default relative to the oracle's, per
-set and design of `precision.py` (which see), and their medians.
+The script prints squared errors relative to direct estimates and of the default relative to the
+oracle, by set and design of `precision.py`, and their medians.
 
     python benchmarks/oracle.py --half confirming --repetitions 30
 """

@@ -1,31 +1,32 @@
-"""Corners of the default: outlying groups and topics, and tables that leave little to borrow.
+"""The default in extreme settings: outlying groups and topics, and tables with little to borrow.
 
-Sets of 4 models x 20 topics, 10 items each where nothing else is said; log odds of an accuracy
-are those of .85 plus a model (standard deviation .3), a topic (.5) and their interaction (.2).
+Sets have 4 models x 20 topics with 10 items each, unless noted. Log odds of an accuracy are those
+of 0.85 plus effects of model (standard deviation 0.3), topic (0.5) and interaction (0.2).
 
-- ordinary; strong interaction (standard deviation .8)
-- one broken cell (accuracy .10), with 10, 20 or 50 items; "even": models and interactions with
-  .2, topics .35; the same among 100 topics: one of 400 groups
+- ordinary; strong interaction (standard deviation 0.8)
+- one broken cell (accuracy 0.10), with 10, 20 or 50 items; "even": 0.2 for models and interactions,
+  0.35 for topics; the same among 100 topics (one of 400 groups)
 - three broken cells of one model; a whole topic broken
-- a small topic (4 items) broken, among topics of 60; the same, but the topic ordinary
-- sparse failures: 90% of cells .995, 10% .3
-- mean accuracy .99; nothing varies (all .85); three topics; one model, without features
+- a small broken topic (4 items) among topics of 60; the same with an ordinary small topic
+- sparse failures: accuracy 0.995 in 90% of cells, 0.3 in 10%
+- mean accuracy 0.99; all groups equal (0.85); three topics; one model without features
 
-One row per corner, of the default estimator: squared error relative to the direct estimates',
-average coverage, that of the outlying groups, share of them that is listed
-(`Estimate.is_outlying`), share of the ordinary groups that is listed falsely, mean width, mean
-estimate of the outlying groups, share of sets whose estimates moved toward the direct ones,
-processor milliseconds of a fit. With --more also the direct estimates, in rows of their own.
+Each setting has one row: squared error relative to the direct estimates, average coverage, coverage
+of outlying groups, proportions of outlying and of ordinary groups reported as outliers
+(`Estimate.is_outlying`), mean width, mean estimate of the outlying groups, proportion of sets with
+estimates moved toward the direct ones, and processor milliseconds per fit. ``--more`` adds rows of
+the direct estimates.
 
     python benchmarks/outliers.py --sets 60 --only "one cell"
 
-An earlier version of the package, before `MixedModel`, is judged by its own default:
+An earlier version of the package, before `MixedModel`, uses its own default:
 
     PYTHONPATH=EARLIER python benchmarks/outliers.py
 
-Share of broken cells that are listed by one who knows all variances, the models' effects and
-that a broken cell has .10, and takes the other models of a topic for ordinary, with ordinary
-cells listed as often as the limit allows, and by a probability above .9, .5 or .25:
+``--oracle`` prints the proportion of broken cells detected by an oracle. It knows all variances,
+the model effects and the accuracy 0.10 of a broken cell, and assumes ordinary other models in a
+topic. It reports cells at the allowed false positive rate, and with a probability above 0.9, 0.5 or
+0.25:
 
     python benchmarks/outliers.py --oracle
 """
@@ -132,7 +133,7 @@ SETS = {
     "small ordinary topic": lambda rng: small_topic(rng, False),
     "sparse failures": sparse,
     "mean accuracy .99": lambda rng: without_outliers(ordinary(rng, mean=0.99)),
-    "nothing varies": lambda rng: without_outliers(np.full((N_TOPICS, N_MODELS), 0.85)),
+    "all groups equal": lambda rng: without_outliers(np.full((N_TOPICS, N_MODELS), 0.85)),
     "three topics": lambda rng: without_outliers(ordinary(rng, (3, N_MODELS))),
     "one model": lambda rng: without_outliers(ordinary(rng, (N_TOPICS, 1))),
 }

@@ -1,29 +1,28 @@
-"""How near each estimator comes to the truth, on sets it was not tuned on.
+"""Error of each estimator on data sets that were not used for tuning.
 
-Sets are real evaluations (MMLU-Pro, BIG-Bench-Hard, digits-C), classifiers trained on the
-spot (COMPAS, student performance) and simulated items with difficulties. They were cut in
-two halves by name before anything was tried: choices were made on "tuning", and "confirming"
-was run on what had been chosen. Simulated sets G to J came later, when errors of models on
-shared items were seen to correlate by .1 to .2 in A to F, but by .3 to .7 in most real sets;
-nothing was chosen on them. A cell is a set with a design: 10, 20 or 50 items per topic, or
-"proportional" (the smallest topic with 50 items gets 10); a design that no two topics are
-large enough for, or that is another one in this set, is left out.
+Sets are real evaluations (MMLU-Pro, BIG-Bench-Hard, digits-C), classifiers trained by this script
+(COMPAS, student performance) and simulated items with difficulties. They were split in two halves
+by name in advance. Choices were made on "tuning"; "confirming" evaluated the final choices.
+Simulated sets G to J were added later, because errors of models on shared items correlate by 0.1 to
+0.2 in A to F but by 0.3 to 0.7 in most real sets. No choice was based on them. A cell is a set with
+a design: 10, 20 or 50 items per topic, or "proportional" (10 items from the smallest topic with
+50). A design is skipped if fewer than two topics are large enough, or if it equals another design
+of the set.
 
-"mixed" is the default, `MixedModel`. The truth is the mean of all items; "mixed, sizes known" is
-the default where their number is given (``estimate(population=...)``), as one may who runs a part
-of a benchmark.
+"mixed" is the default, `MixedModel`. The true value is the mean of all items. "mixed, sizes known"
+is the default with known numbers of items (``estimate(population=...)``), for parts of a benchmark.
 
-Prints the mean squared error relative to F24's empirical Bayes (Fogliato et al. 2024: one
-random split of model-topic pairs, plug-in variance, moments, XGBoost with depth and number of
-trees tuned by 2-fold cross-validation), to the same with the trees of skbench, and to the
-direct estimator, median over cells and worst; coverage, mean and worst set; width relative to
-Wilson's; coverage by size, by truth and by estimate. The paper prints no grid of trees; how
-much it matters is in `boosted_trees.py`.
+The script prints the mean squared error relative to F24's empirical Bayes (Fogliato et al. 2024:
+one random split of model-topic pairs, plug-in variance, moments, XGBoost with depth and number of
+trees tuned by 2-fold cross-validation), to the same with the trees of skbench, and to the direct
+estimator (median over cells, and worst). It also prints coverage (mean, and worst set), width
+relative to Wilson, and coverage by size, true value and estimate. The paper prints no grid of
+trees; `boosted_trees.py` measures the effect of the grid.
 
     python benchmarks/precision.py --half confirming --repetitions 100 --folder /tmp/studies
 
-Finished repetitions stay in the folder. A repetition takes some three seconds of one core, more
-than half of them for F24's grid. The data is read from $SKBENCH_DATA or ../shared/data.
+The folder caches finished repetitions. A repetition takes about three seconds of one core, more
+than half of them for F24's grid. The data folder is $SKBENCH_DATA or ../shared/data.
 """
 
 import argparse
@@ -153,7 +152,7 @@ def simulated(
 def drawn(seed):
     """Draw the parameters of a simulated set at random.
 
-    Their spread of difficulty makes errors of models correlate as in real results.
+    Their variation of difficulty makes errors of models correlate as in real results.
     """
     rng = np.random.default_rng(seed)
     return dict(

@@ -1,11 +1,10 @@
-"""What prediction-powered estimates cost for many groups, and for many rows.
+"""Cost of prediction-powered estimates for many groups and for many rows.
 
-Prints, in one run: the time of one pass over 1,000 groups of 300 rows (30 labeled),
-from the user's columns to estimates and intervals, over the time of a loop that calls
-ppi-python's `ppi_mean_pointestimate` and `ppi_mean_ci` on each group (and over one of
-the formula in plain numpy), once with the rows already cut into groups and once with
-pandas' groupby; then time and peak memory for 100,000 and 1,000,000 rows and their
-ratio (10 means linear).
+The script prints the time of one pass over 1,000 groups of 300 rows (30 labeled), from the user's
+columns to estimates and intervals. It compares this with loops over groups that call ppi-python's
+`ppi_mean_pointestimate` and `ppi_mean_ci`, or the formula in plain numpy. Rows are split into
+groups in advance or by pandas. It then prints time and peak memory for 100,000 and 1,000,000 rows
+and their ratio (10 means linear).
 
     python benchmarks/prediction_powered.py
 """

@@ -78,7 +78,7 @@ def binary(p):
     return lambda rng, shape: (rng.random(shape) < p) * 1.0
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": (lambda rng, s: rng.normal(3, 1, s), 3.0, "plain"),
     "beta(5, 5)": (lambda rng, s: rng.beta(5, 5, s), 0.5, "plain"),
     "uniform, 0 to 100": (lambda rng, s: rng.uniform(0, 100, s), 50.0, "plain"),
@@ -100,7 +100,7 @@ def alike_corners(rng, small):
     for n in sizes:
         for p in accuracies:
             yield f"accuracy {p}, n = {n}", alike(rng, n, binary(p), p, "accuracy")
-    for name, (draw, mean, kind) in LAWS.items():
+    for name, (draw, mean, kind) in DISTRIBUTIONS.items():
         for n in (10,) if small else (5, 10, 30, 100):
             # With a few hundred items the skewness no longer matters.
             yield f"{name}, n = {n}", alike(rng, n, draw, mean, kind)
@@ -218,7 +218,7 @@ def group_rows():
 def fitted(estimator, corner, levels=(LEVEL,)):
     """Return guarantee and figures of the intervals at each level, and squared errors.
 
-    None where it is refused.
+    Return None if the estimator rejects the data.
     """
     if isinstance(estimator, str):
         rows = pd.DataFrame(
@@ -264,10 +264,10 @@ def drawn_binary(rng, n, first, second):
     return np.column_stack([np.isin(cell, (0, 2)), np.isin(cell, (1, 2))]) * 1.0, np.arange(n)
 
 
-def drawn_law(rng, law, mean):
+def drawn_from(rng, distribution, mean):
     """Draw a model with random scores and a model that nearly always scores their mean."""
     flat = mean + rng.normal(0, 1e-6, 15)
-    return np.column_stack([law(rng, 15), flat]), np.arange(15)
+    return np.column_stack([distribution(rng, 15), flat]), np.arange(15)
 
 
 def drawn_clusters(rng):
@@ -285,8 +285,13 @@ def pair_corners():
             first - second,
             "accuracy",
         )
-    for name, (law, mean, kind) in LAWS.items():
-        yield f"{name}, 15 items", partial(drawn_law, law=law, mean=mean), 0.0, kind
+    for name, (distribution, mean, kind) in DISTRIBUTIONS.items():
+        yield (
+            f"{name}, 15 items",
+            partial(drawn_from, distribution=distribution, mean=mean),
+            0.0,
+            kind,
+        )
     yield "6 unequal clusters", drawn_clusters, 0.0, "plain"
 
 
@@ -452,8 +457,8 @@ def audit_judged_groups(rng, small, n_groups=N_ALIKE // 4, n_rows=60, n=10):
         "GroupedPPI(ClassicalMean)": skbench.GroupedPPI(skbench.ClassicalMean()),
         'GroupedPPI(power="per group")': skbench.GroupedPPI(power="per group"),
     }
-    laws = {"accuracy 0.7": (binary(0.7), 0.7, "accuracy"), **LAWS}
-    for corner, (draw, mean, kind) in laws.items():
+    distributions = {"accuracy 0.7": (binary(0.7), 0.7, "accuracy"), **DISTRIBUTIONS}
+    for corner, (draw, mean, kind) in distributions.items():
         if small and kind != "accuracy":
             continue
         scores = draw(rng, (n_groups, n_rows))

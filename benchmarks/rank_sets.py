@@ -1,13 +1,13 @@
-"""How often ranks are wrong, which pairs are decided, and what all pairs cost.
+"""Errors of ranks, decided pairs, and cost of all pairs.
 
-Prints, in one run and without anything else:
-1. family errors, nominal .05, of equal models on complete, clustered and gapped tables: the share
-   of tables in which any model is called better (any rank set then lacks a rank), by `leaderboard`
-   and by `rank_confidence_sets(method="mogstad")` on the same estimates and covariance;
-2. with a folder of the data sets: pairs decided by the single step and by Holm's p-values;
-3. seconds of all pairs beside those of one covariance matrix;
+The script prints:
+1. family error rates, nominal 0.05, of equal models on complete, clustered and gapped tables: the
+   proportion of tables with any model reported as better, for `leaderboard` and for
+   `rank_confidence_sets(method="mogstad")` on the same estimates and covariance
+2. with a folder of data sets: pairs decided by the single step and by Holm's p-values
+3. seconds of all pairs next to those of one covariance matrix
 4. seconds and peak memory of the published rank sets of 100 and 300 models, simultaneous and
-   marginal, and of Kemeny's order of 16 models.
+   marginal, and of the Kemeny order of 16 models
 
     python benchmarks/rank_sets.py [FOLDER]
 """

@@ -1,16 +1,15 @@
-"""The tables and figures of papers, beside what comes out here.
+"""Tables and figures of papers next to the results of skbench.
 
     python benchmarks/reproduce.py all|f24|l24|euroeval|h24|cse|bank [--doc]
 
 f24: Fogliato, Patil, Akpinar and Monfort (2024). l24: Longjohn, Gopalan and Casleton (2024).
 euroeval: the leaderboards of April 2026. h24: Hofer et al. (2024). cse: the report on clustered
-standard errors. bank: tinyBenchmarks and others on few items with earlier models. all: each of
-them with its defaults. Every table has the columns paper, here, difference (here minus paper) and
-why; rows that no public data allow are listed with the reason. What a paper prints is read from
-``benchmarks/reproduced/quoted.csv``. ``--doc`` writes the tables and pictures where the
-documentation includes them. The data are read from $SKBENCH_DATA or ../shared/data, where each
-module in ``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help``
-has the options of one paper.
+standard errors. bank: tinyBenchmarks and other work on few items with earlier models. all: every
+paper with its defaults. Every table has the columns paper, here, difference (here minus paper) and
+why. Rows without public data are listed with the reason. Quoted numbers come from
+``benchmarks/reproduced/quoted.csv``. ``--doc`` writes the tables and plots of the documentation.
+The data folder is $SKBENCH_DATA or ../shared/data; each module in ``benchmarks/reproduced`` lists
+its files. ``python benchmarks/reproduce.py f24 --help`` shows the options of one paper.
 """
 
 import argparse

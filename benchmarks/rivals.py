@@ -1,29 +1,31 @@
-"""Other packages on the same files: errors, coverage, verdicts and seconds, each by itself.
+"""Other packages on the same files: errors, coverage, verdicts and seconds.
 
-    python benchmarks/rivals.py make FOLDER            # samples of digits-C, and their truth
+    python benchmarks/rivals.py make FOLDER            # samples of digits-C, and their true values
     ENVIRONMENT/bin/python benchmarks/rivals.py STUDY NAME FOLDER
     python benchmarks/rivals.py table FOLDER
 
-Each package runs in an environment of its own, which needs the package and pandas. STUDY is
+Each package runs in its own environment, with the package and pandas. STUDY is
 
-topics: ten images for each of fifty topics, answered by five classifiers; the other images are the
-    truth. Groups are models on topics, models are means over topics; a verdict on a pair of models
-    is wrong if the truth is the other way round. NAME is skbench, skbench_with_features (the
-    corruption and its severity), numpyro, numpyro_with_features, numpyro_of_counts (without an
-    effect of each image), inspect_ai, evalstats, truescore, evalint, posthocs_conover (on images),
-    posthocs_nemenyi (on topics), rliable or autorank.
-votes: of random pairs of models with known ratings. NAME is skbench or arena_rank, whose
-    environment needs scikit-learn, too. In points of Elo.
-metrics: by sex and race, of 200 people of COMPAS (compas_two_years.csv.gz in $SKBENCH_DATA or
-    ../shared/data) beside all of them. NAME is skbench, skbench_direct or fairlearn.
-judge: the mean of 300 answers of which people labeled 30, with an autorater that is right 9 times
-    in 10, or never more often than a coin; 400 files each for accuracies of .7, .95 and .99. NAME
-    is skbench, truescore, glide (glide-py; Python 3.12) or ppi_python.
+topics: ten images for each of fifty topics, answered by five classifiers; the other images give the
+    true values. Groups are models by topics; models are means over topics. A verdict on a pair of
+    models is wrong if the true difference has the other sign. NAME is skbench,
+    skbench_with_features (corruption and severity), numpyro, numpyro_with_features,
+    numpyro_of_counts (without an effect of each image), inspect_ai, evalstats, truescore, evalint,
+    posthocs_conover (on images), posthocs_nemenyi (on topics), rliable or autorank.
+votes: votes of random pairs of models with known ratings, in Elo points. NAME is skbench or
+    arena_rank, whose environment also needs scikit-learn.
+metrics: metrics by sex and race for 200 people of COMPAS (compas_two_years.csv.gz in $SKBENCH_DATA
+    or ../shared/data); all people give the true values. NAME is skbench, skbench_direct or
+    fairlearn.
+judge: the mean of 300 answers, 30 of them with human labels, with an autorater of accuracy 0.9 or
+    at most 0.5; 400 files each for accuracies of 0.7, 0.95 and 0.99. NAME is skbench, truescore,
+    glide
+    (glide-py; Python 3.12) or ppi_python.
 
-Where a package gives no number for a file, as with labels that are all alike, it counts as not
-covered, and in no other column. Seconds are of the processor, with all threads: `import` in a new
-process, `first` for the first file of a kind after that (compiled code is compiled there), and
-`seconds` for each further file. `band` is two standard errors of the coverage over files.
+If a package returns no number for a file, for example with identical labels, the file counts as not
+covered and enters no other column. Seconds are processor seconds of all threads: `import` in a new
+process, `first` for the first file of a kind (including compilation), and `seconds` for each
+further file. `band` is two standard errors of the coverage over files.
 """
 
 import subprocess
@@ -76,7 +78,7 @@ def make(folder):
         truth.to_csv(folder / f"{number}.truth")
 
 
-def alone(items, by, interval):
+def separately(items, by, interval):
     """Return an interval for each group from its own scores."""
     found = {}
     for name, scores in items.groupby(by)["score"]:
@@ -130,10 +132,14 @@ def topics_inspect_ai(items):
     from inspect_ai.scorer import SampleScore, Score, ci
 
     def interval(scores):
-        told = ci()([SampleScore(score=Score(value=float(x))) for x in scores])
-        return told["lower"], told["upper"]
+        output = ci()([SampleScore(score=Score(value=float(x))) for x in scores])
+        return output["lower"], output["upper"]
 
-    return alone(items, ["model", "topic"], interval), alone(items, "model", interval), None
+    return (
+        separately(items, ["model", "topic"], interval),
+        separately(items, "model", interval),
+        None,
+    )
 
 
 def topics_evalstats(items):
@@ -142,33 +148,41 @@ def topics_evalstats(items):
     rng = np.random.default_rng(0)
 
     def interval(scores):
-        told = evalstats.mean_ci(scores, rng=rng)
-        return told.ci_low, told.ci_high
+        output = evalstats.mean_ci(scores, rng=rng)
+        return output.ci_low, output.ci_high
 
     table = wide(items)
     scores, names = table.to_numpy(dtype=float).T, list(table)
-    told = evalstats.all_pairwise(scores, names, rng=rng)
+    output = evalstats.all_pairwise(scores, names, rng=rng)
     decided = {}
     for a, b in combinations(names, 2):
-        pair = told.get(a, b)
+        pair = output.get(a, b)
         if pair.ci_low > 0 or pair.ci_high < 0:
             decided[a, b] = a if pair.ci_low > 0 else b
-    return alone(items, ["model", "topic"], interval), alone(items, "model", interval), decided
+    return (
+        separately(items, ["model", "topic"], interval),
+        separately(items, "model", interval),
+        decided,
+    )
 
 
 def topics_truescore(items):
     from truescore import holm, mcnemar, wilson_interval
 
     def interval(scores):
-        told = wilson_interval(int(scores.sum()), len(scores))
-        return told.low, told.high
+        output = wilson_interval(int(scores.sum()), len(scores))
+        return output.low, output.high
 
     table = wide(items)
-    told = [mcnemar(table[a].to_numpy(), table[b].to_numpy()) for a, b in combinations(table, 2)]
+    output = [mcnemar(table[a].to_numpy(), table[b].to_numpy()) for a, b in combinations(table, 2)]
     difference = [table[a].mean() - table[b].mean() for a, b in combinations(table, 2)]
-    clear = holm([x.p_value for x in told]) < 0.05
+    clear = holm([x.p_value for x in output]) < 0.05
     decided = by_signs(table, difference, clear)
-    return alone(items, ["model", "topic"], interval), alone(items, "model", interval), decided
+    return (
+        separately(items, ["model", "topic"], interval),
+        separately(items, "model", interval),
+        decided,
+    )
 
 
 def topics_rliable(items):
@@ -317,10 +331,10 @@ def votes_arena_rank(votes):
     from arena_rank.utils.data_utils import PairDataset
 
     data = PairDataset.from_pandas(votes)
-    told = BradleyTerry(len(data.competitors)).compute_ratings_and_cis(data)
-    names = told["competitors"]
+    output = BradleyTerry(len(data.competitors)).compute_ratings_and_cis(data)
+    names = output["competitors"]
     value, low, high = (
-        np.asarray(told[x]) - 1000 for x in ("ratings", "rating_lower", "rating_upper")
+        np.asarray(output[x]) - 1000 for x in ("ratings", "rating_lower", "rating_upper")
     )
     better = np.argwhere(low[:, None] > high)
     return ends(names, value, low, high), {(names[a], names[b]): names[a] for a, b in better}
@@ -409,14 +423,14 @@ def study(what, name, folder):
     method, files = globals()[f"{what}_{name}"], globals()[f"of_{what}"]
     statement, rows = IMPORTS[name.split("_")[0]], []
     clock = f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
-    told = subprocess.check_output([sys.executable, "-c", clock], text=True)
-    imported = float(told.split()[-1])
+    output = subprocess.check_output([sys.executable, "-c", clock], text=True)
+    imported = float(output.split()[-1])
     exec(statement, {})
     for data, truth in files(folder):
         started = time.process_time()
-        told = method(data)
+        output = method(data)
         taken = time.process_time() - started
-        *found, decided = told
+        *found, decided = output
         for (kind, true), own in zip(truth.items(), found, strict=True):
             verdicts = decided if kind == list(truth)[-1] else None
             if own is not None or verdicts is not None:
@@ -452,15 +466,19 @@ def judge_skbench(human, judge):
 def judge_truescore(human, judge):
     from truescore import ppi_estimate
 
-    told = ppi_estimate(judge, human[:N_LABELED], np.arange(N_LABELED))
-    return told.point, told.low, told.high
+    output = ppi_estimate(judge, human[:N_LABELED], np.arange(N_LABELED))
+    return output.point, output.low, output.high
 
 
 def judge_glide(human, judge):
     from glide.estimators import PPIMeanEstimator
 
-    told = PPIMeanEstimator().estimate(human, judge)
-    return told.mean, told.confidence_interval.lower_bound, told.confidence_interval.upper_bound
+    output = PPIMeanEstimator().estimate(human, judge)
+    return (
+        output.mean,
+        output.confidence_interval.lower_bound,
+        output.confidence_interval.upper_bound,
+    )
 
 
 def judge_ppi_python(human, judge):

@@ -1,18 +1,18 @@
-"""Whether a change of code left the numbers where they were.
+"""Check whether a code change alters the numbers.
 
-Named cases go through the estimators of groups, prediction-powered inference, item banks,
-comparisons and tasks, on public data and on simulated items of fixed seeds. Run it with the
-package as it was, and then as it is; it prints the largest absolute change of each case, in the
-units of its numbers, and ends with exit code 1 if any is above the tolerance.
+Named cases cover the estimators of groups, prediction-powered inference, item banks, comparisons
+and tasks, on public data and on simulated items with fixed seeds. Run the script with the package
+before and after the change. It prints the largest absolute change of each case in the units of its
+numbers. The exit code is 1 if any change is above the tolerance.
 
     git worktree add /tmp/before main && cd /tmp/before
     PYTHONPATH=$PWD python benchmarks/same_numbers.py /tmp/before.pkl
     PYTHONPATH=... python benchmarks/same_numbers.py /tmp/after.pkl --against /tmp/before.pkl
 
-A number that became nan, or an array of another shape, counts as infinitely far; so does a case
-that only one of the two files has. A case that fails is stored as the text of its error. Words,
-such as verdicts, are compared by their checksums. Takes half a minute of one core. The data is
-read from $SKBENCH_DATA or ../shared/data.
+A new nan, an array of another shape and a case in only one of the two files count as infinite
+changes. A failing case is stored as the text of its error. Texts such as verdicts are compared by
+checksum. The script takes half a minute of one core. The data folder is $SKBENCH_DATA or
+../shared/data.
 """
 
 import argparse

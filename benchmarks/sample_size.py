@@ -1,10 +1,9 @@
-"""Does the interval of the sample size ratio cover, and is its middle right?
+"""Coverage and bias of the interval of the sample size ratio.
 
-Simulated binary evaluations. For given true performances the items are drawn many
-times, which gives the true ratio: mean squared error of the direct estimates over
-that of the estimator, over all draws. Prints, per setting, the true ratio, the
-median of the estimated ones relative to it, how often the interval covers it, and
-how often it lies wholly above (too good).
+For given true performances, simulated binary evaluations draw the items many times. This gives the
+true ratio: the mean squared error of the direct estimates divided by that of the estimator, over
+all draws. For each setting the script prints the true ratio, the median estimate relative to it,
+the coverage of the interval, and how often the interval is entirely too high.
 
     python benchmarks/sample_size.py --truths 10 --draws 30
 """

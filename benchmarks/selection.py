@@ -1,15 +1,14 @@
-"""How well compare_estimators chooses, held against an oracle that knows the truth.
+"""Quality of the choices by compare_estimators, relative to an oracle with the true values.
 
-Each repetition draws n items per topic from a real evaluation, the same for all
-models, and lets compare_estimators choose from them alone. The truth is the score
-on all items. The oracle takes the candidate that is best on average over the
-repetitions of its cell (a data set and an n). The regret of a repetition is the
-mean squared error of the candidate that was chosen over that of the oracle's,
-both averaged over the repetitions of the cell.
+Each repetition draws n items per topic from a real evaluation, the same for all models.
+compare_estimators chooses a candidate from these items only. The true value is the score on all
+items. The oracle uses the candidate that is best on average over the repetitions of its cell (a
+data set and an n). The regret is the mean squared error of the chosen candidate divided by that of
+the oracle, both averaged over the repetitions of the cell.
 
     python benchmarks/selection.py --repetitions 20
 
-The data are read from $SKBENCH_DATA or ../shared/data; digits-C is made on the spot.
+The data folder is $SKBENCH_DATA or ../shared/data; the script creates digits-C.
 """
 
 import argparse

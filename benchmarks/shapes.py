@@ -1,9 +1,9 @@
-"""What every public path costs on real rows over a grid of shapes, next to the bare work in it.
+"""Cost of every public path on real rows over a grid of shapes, next to the bare work.
 
-One table per path: processor seconds (median of three; of the clock where processes work side by
-side), the bare work that no implementation avoids, their ratio, the peak of the memory above what
-was held before, the most that is meant and the share of it, and the exponent of growth since the
-shape before. Run it alone and with one thread:
+Each path has one table: processor seconds (median of three; clock seconds for parallel processes),
+the unavoidable bare work, their ratio, peak memory above the starting level, the limit and the
+fraction of it used, and the growth exponent since the previous shape. Run the script alone and with
+one thread:
 
     OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 python benchmarks/shapes.py
     python benchmarks/shapes.py --only comparisons

@@ -1,10 +1,11 @@
-"""What a search for the number of strata costs: coverage and width of 95% intervals.
+"""Cost of a search for the number of strata: coverage and width of 95% intervals.
 
-Prints, for a calibrated, a miscalibrated and a nearly useless autorater where the truth is one
-half, and for one that is far too strict where it is .98, 50, 100 and 300 labels, 2,000 unlabeled
-rows, quantile and tree strata: five strata; of 2, 3, 5, 10, 20 and 40 those with the shortest
-interval; and both with the posterior of Hofer et al. (2024), of 1,000 draws. Last at 300 labels
-where, as in the paper, the truth is the mean of the same 1,000 labels that the 300 are drawn from.
+The script uses a calibrated, a miscalibrated and a nearly useless autorater with a true value of
+one half, and a far too strict one with 0.98. There are 50, 100 and 300 labels, 2,000 unlabeled
+rows, and quantile and tree strata. It compares five strata with the number from 2, 3, 5, 10, 20 and
+40 that has the shortest interval, each also with the posterior of Hofer et al. (2024) from 1,000
+draws. Finally, as in the paper, the true value is the mean of the same 1,000 labels that the 300
+are drawn from.
 
     python benchmarks/strata_search.py [--sets 1000]
 """
@@ -48,11 +49,11 @@ def leaves(f, y, n_leaves):
 
 def ends(strata, n_strata, f, y, how):
     """Return both limits of each data set's interval, and its width before truncation."""
-    told = strata
+    leaf_of = strata
     if strata == "tree":
         leaf = leaves(f, y, n_strata)
-        told = lambda X: leaf  # noqa: E731
-    estimator = StratifiedPPI(told, n_strata, **how)
+        leaf_of = lambda X: leaf  # noqa: E731
+    estimator = StratifiedPPI(leaf_of, n_strata, **how)
     group = np.repeat(np.arange(len(f)), f.shape[1])
     grouped = GroupedPPI(estimator, power="per group").fit(f.ravel(), y.ravel(), group)
     e = grouped.estimate()

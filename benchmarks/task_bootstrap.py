@@ -1,10 +1,10 @@
-"""What TaskBootstrap saves over resampling items, and what it holds in memory at scale.
+"""Time and memory of TaskBootstrap compared with resampling items.
 
-Prints, in one run: the time of 10,000 draws of the VTAB leaderboard (16 models, 19
-tasks, 6 million scores) with mean and interval of every model, over the time of
-resampling the items themselves, measured on a few draws and scaled up; the same for
-paired items of one task; then time and peak memory of 1,000 models on 200 tasks with
-10,000 draws (2 billion scores), gone through in batches.
+The script prints the time of 10,000 draws of the VTAB leaderboard (16 models, 19 tasks, 6 million
+scores) with mean and interval of every model. The reference is the time of resampling the items,
+scaled up from a few draws. The same follows for paired items of one task. Finally it prints time
+and peak memory of 1,000 models on 200 tasks with 10,000 draws (2 billion scores), processed in
+batches.
 
     python benchmarks/task_bootstrap.py [number of draws at scale]
 """

@@ -1,14 +1,14 @@
-"""How often a frontier of score and cost is named wrongly, and how often a bad model is found.
+"""Error rates of the frontier of score and cost, and detection of dominated models.
 
-Six models (or two), 100 items (or 20 clusters of 5), right and wrong answers that depend on the
-item, lognormal costs that depend on it, too. "wrong": the share of simulations in which a model on
-the true frontier is called dominated; the level allows .05. "found": the share of the truly
-dominated models that are found. Beside `tradeoff` stand the same verdicts by t intervals of paired
-differences (Bonferroni for all pairs), and by marginal t intervals that do not overlap, each at 95%
-or all of them together.
+Six models (or two) answer 100 items (or 20 clusters of 5). Correct/incorrect answers and lognormal
+costs depend on the item. "wrong" is the proportion of simulations that report a model on the true
+frontier as dominated; the allowed rate is 0.05. "found" is the proportion of truly dominated models
+that are reported. `tradeoff` is compared with t intervals of paired differences (Bonferroni for all
+pairs), and with marginal t intervals that do not overlap, each at 95% or jointly.
 
-Below them rare dear items: the better of two models costs 1, or sometimes more, the other the same
-on average with hardly any spread. The shares of false verdicts and of samples without a dear item.
+The last table has rare expensive items. The better model costs 1, and more on rare items. The other
+has the same average cost and almost no variation. The table shows the proportions of false verdicts
+and of samples without an expensive item.
 
     python benchmarks/tradeoff.py [n_simulations]
 """
@@ -70,9 +70,9 @@ def by_t(rows, kind):
 SETTINGS = {
     "six equal models": ([0] * 6, [1] * 6, 1.0, {}),
     "six equal models, 20 clusters": ([0] * 6, [1] * 6, 1.0, {"n_clusters": 20}),
-    "scores apart, costs equal": (np.arange(6) * 0.8 - 2, 1 + np.arange(6) * 1e-3, 1.0, {}),
+    "different scores, equal costs": (np.arange(6) * 0.8 - 2, 1 + np.arange(6) * 1e-3, 1.0, {}),
     "the same, costs less skewed": (np.arange(6) * 0.8 - 2, 1 + np.arange(6) * 1e-3, 0.5, {}),
-    "costs apart, scores equal": (np.arange(6) * 1e-3, 2.0 ** np.arange(6), 1.0, {}),
+    "different costs, equal scores": (np.arange(6) * 1e-3, 2.0 ** np.arange(6), 1.0, {}),
     "list prices, and skewed costs of better models": (
         [-2, -2, -2, 1, 1, 1], [1, 1, 1, 1.001, 1.001, 1.001], np.array([0, 0, 0, 1, 1, 1]), {},
     ),
@@ -81,7 +81,7 @@ SETTINGS = {
     "three on the frontier, three dominated": (
         [-1, 0, 1, -1.8, -1, 0], [1, 2, 4, 2, 4, 8], 1.0, {},
     ),
-    "three on it, costs less skewed": (
+    "the same, costs less skewed (2)": (
         [-1, 0, 1, -1.8, -1, 0], [1, 2, 4, 2, 4, 8], 0.5, {},
     ),
 }  # fmt: skip
@@ -119,7 +119,7 @@ def rare_items(n, p, dear, rng):
 
 def main(n_simulations=500):
     """Print the tables."""
-    print(f"{'':48}wrong: tradeoff, paired, marginal, together    found: the same")
+    print(f"{'':48}wrong: tradeoff, paired, marginal, together    found: same order")
     for name, (scores, costs, sigma, options) in SETTINGS.items():
         wrong, found = study(scores, costs, sigma, options, n_simulations)
         cells = [f"{x:7.3f}" for x in (*wrong, *found)]

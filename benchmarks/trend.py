@@ -1,12 +1,13 @@
-"""A slow decline over eight versions: who finds it, and how often something is found in vain.
+"""Power and false positive rates for a slow decline over eight versions.
 
-Eight versions of a model, each a point below the one before, on 200 shared right/wrong items; and
-eight versions that are all alike. Prints the share of sets in which each of these finds something:
-1. `trend`: the interval of the slope excludes 0;
-2. `compare_models` of all pairs (Bonferroni): some pair;
-3. successive tests, each version against the one before, each at its own level: some fall;
-4. `compare_models` of the last version and the first;
-and the coverage of the slope's interval, with items in clusters as well.
+Eight versions of a model lose one point each on 200 shared items with correct/incorrect answers; in
+a second setting the eight versions are equal. The script prints how often each method detects a
+change:
+1. `trend`: the interval of the slope excludes 0
+2. `compare_models` of all pairs (Bonferroni): any pair
+3. successive tests of each version against the previous one, without correction: any decline
+4. `compare_models` of the last version and the first
+It also prints the coverage of the interval of the slope, with items in clusters, too.
 
     python benchmarks/trend.py [REPETITIONS]
 """
@@ -33,7 +34,7 @@ NODES = norm.ppf((np.arange(2000) + 0.5) / 2000)  # all items
 def make_versions(rng, loss, n_items=N_ITEMS, cluster_size=1):
     """Return item rows of versions with a constant loss, and the true slope.
 
-    Versions share the items' difficulty; the rest of an answer is a coin of its own.
+    Versions share the difficulty of the items; the other noise is independent.
     """
     cluster = np.arange(n_items) // cluster_size
     hard = rng.normal(size=n_items)

@@ -1,13 +1,13 @@
-"""Ratings of votes beside choix and arena-rank, and how often intervals and ranks hold.
+"""Ratings of votes compared with choix and arena-rank, and coverage of intervals and ranks.
 
-Prints, in one run:
-1. seconds of `BradleyTerry`, its leaderboard included (winners as sides, as names, and with a
-   judge's verdicts on all votes and people's on a tenth), choix (I-LSR; where Newton-CG takes
-   less than a minute, that too) and arena-rank on 35,000 votes of 39 models and 1,000,000 of
-   200, and the largest differences of ratings; packages that are not installed are named;
-2. with a folder that holds arena_votes_dev.csv.gz: coverage of the ratings of all votes by
-   intervals from 300 to 2,000 of them, alone and with verdicts on all votes, of the language
-   model in the file and of a simulated judge that is wrong in a tenth of them.
+The script prints:
+1. seconds and largest differences of ratings on 35,000 votes of 39 models and 1,000,000 votes of
+   200 models: `BradleyTerry` with its leaderboard (winners as sides, as names, and with judge
+   verdicts on all votes and human votes on a tenth), choix (I-LSR, and Newton-CG if it takes less
+   than a minute) and arena-rank; packages that are not installed are reported
+2. with a folder that contains arena_votes_dev.csv.gz: coverage of the ratings of all votes by
+   intervals from 300 to 2,000 of them, alone and with verdicts on all votes, by the LLM judge in
+   the file and by a simulated judge with an error rate of one tenth
 
     python benchmarks/votes.py [FOLDER]
 """

@@ -1,8 +1,8 @@
 """Worst topic, best topic and gap: error relative to direct extremes, and coverage.
 
-Draws of `MixedModel` on MMLU-Pro (six models, 43 subjects, ten items of each, forty samples; the
-truth is the mean of all items of a subject), where a folder has mmlu_pro_dev.csv.gz; simulated
-draws of `HierarchicalBetaBinomial` and of `UnitLevelModel` with a bank.
+With mmlu_pro_dev.csv.gz in the folder, the script uses draws of `MixedModel` on MMLU-Pro: six
+models, 43 subjects, ten items of each, forty samples. The true value is the mean of all items of a
+subject. It also simulates draws of `HierarchicalBetaBinomial` and of `UnitLevelModel` with a bank.
 
     python benchmarks/worst_topics.py [FOLDER]
 """

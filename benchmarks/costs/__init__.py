@@ -1,6 +1,6 @@
-"""What public paths cost on real rows, next to the work that no code avoids: a module per part.
+"""Costs of public paths on real rows next to the unavoidable bare work, one module per area.
 
-A path is a generator of `Cost`; `measured` runs one and makes a table of it.
+A path is a generator of `Cost`; `measured` runs one and returns a table.
 """
 
 import resource
@@ -97,8 +97,8 @@ def _row(cost, clock):
 def real_answers(n_models, n_items):
     """Load correct/incorrect answers by item and model (columns) from public matrices.
 
-    Items beyond those of the matrices are drawn again under new names; so are models, each of
-    which takes every answer from one of two real ones.
+    Further items are resampled under new names. Further models take each answer from one of two
+    real models.
     """
     rng = np.random.default_rng(0)
     parts = []

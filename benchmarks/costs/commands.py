@@ -1,4 +1,4 @@
-"""Commands on files, each a process of its own, and reading within this one."""
+"""Commands on files, each in its own process, and reading within this process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Estimates of groups: the default from item rows, empirical Bayes next to its own fits."""
+"""Estimates of groups: the default from item rows, and empirical Bayes next to its own fits."""
 
 from functools import partial
 

@@ -1,8 +1,8 @@
-"""What estimates of many groups by a judge cost, next to a loop over the groups.
+"""Costs of judge-based estimates of many groups, next to a loop over the groups.
 
-The bare work is ppi-python's interval of each group in turn or, where it is not installed, the
-same formula in numpy, which takes a quarter of its time. Both are normal intervals; what the chain
-rule's buy beyond them is in doc/user_guide/chain_rule.rst.
+The bare work is ppi-python's interval of each group in turn. If ppi-python is not installed, it is
+the same formula in numpy, which takes a quarter of the time. Both are normal intervals. The page
+doc/user_guide/chain_rule.rst describes the advantages of the chain rule.
 """
 
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Studies of repetitions by two workers, which are new each time, next to one: by the clock."""
+"""Studies of repetitions with two new worker processes, next to one process, in clock seconds."""
 
 import time
 from functools import partial

@@ -1,4 +1,4 @@
-"""Posteriors of many models on many tasks: linear in cells."""
+"""Posteriors of many models on many tasks; the cost is linear in the number of cells."""
 
 from costs import Cost, real_rows
 from skbench import HierarchicalBetaBinomial, rank_models

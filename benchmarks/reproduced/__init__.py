@@ -1,6 +1,6 @@
-"""The papers' tables and figures, one module each: what is printed, and what comes out here.
+"""Tables and figures of papers next to the results of skbench, one module per paper.
 
-What a paper prints is read from ``quoted.csv`` beside this file, and from nowhere else.
+All quoted numbers come from ``quoted.csv`` in this folder.
 """
 
 import argparse
@@ -62,10 +62,10 @@ def quoted(paper, place, row, *columns, form=None):
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a paper, what comes out here, and why they differ.
+    """One printed figure, the figure from skbench, and the reason for the difference.
 
-    The difference is that of the numbers in both texts, one by one, unless it is given. A
-    single number in brackets is a standard error or deviation, and is left out.
+    By default the difference compares the numbers of both texts one by one. It ignores single
+    numbers in parentheses, because they are standard errors or deviations.
     """
 
     what: str

@@ -1,8 +1,7 @@
 """Few items and earlier models: tinyBenchmarks; Zhang and Hardt; metabench; FAQ.
 
 Data: item_matrix_*.csv.gz, seven of the 19 matrices that Zhang, Dorner and Hardt (2025) published.
-The models behind tinyBenchmarks' and metabench's tables are others; their matrices are published
-as pickles only, or to be scraped.
+tinyBenchmarks and metabench use other models. Their matrices are not available as plain data.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """EuroEval's five criteria for an aggregate score, measured on its own leaderboards.
 
-The text judges three rules by them: mean score, mean rank and mean rank score.
+The text applies them to three rules: mean score, mean rank and mean rank score.
 """
 
 import numpy as np

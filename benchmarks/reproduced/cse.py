@@ -1,4 +1,4 @@
-"""Statistics in LLMs, clustered standard errors: the report's example."""
+"""Example of the report on clustered standard errors."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Figures 5 to 7 of `f24`, sections 4.1 and C.1, pictures, and what the data folder lacks."""
+"""Figures 5 to 7 of `f24`, sections 4.1 and C.1, plots, and results without data."""
 
 import contextlib
 import os

@@ -1,7 +1,7 @@
 """The study of `f24`: data, designs, estimators, and repeated sampling.
 
-Each repetition draws few items of every topic without replacement, the same items for all
-models; the truth is the mean over all items (section 4.2, C.1).
+Each repetition draws a few items of every topic without replacement, the same items for all
+models. The true value is the mean over all items (section 4.2, C.1).
 """
 
 import warnings

@@ -1,9 +1,9 @@
 """Hofer et al. (2024), Bayesian prediction-powered inference: open question answering, simulations.
 
-Data: openqa_nq.csv.gz (five of the ten systems, 3,610 questions, some 300 with human labels). Token
-F1 above one half stands in for the verdicts of the paper's prompted autorater, which are public for
-one system (counts in ``tests/gold/ppi_chain.json``). Simulations are in ``h24_simulated`` and
-``h24_scores``, side-by-side tests in ``h24_pairs``.
+Data: openqa_nq.csv.gz (five of the ten systems, 3,610 questions, about 300 with human labels).
+Token F1 above one half replaces the verdicts of the paper's prompted autorater. These verdicts are
+public for one system only (counts in ``tests/gold/ppi_chain.json``). `h24_simulated` and
+`h24_scores` contain the simulations, `h24_pairs` the side-by-side tests.
 """
 
 import json

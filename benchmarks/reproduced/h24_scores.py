@@ -1,9 +1,9 @@
-"""Scores in place of Seahorse's and AttributedQA's: Tables 2 and 3, Figures 3 and 6 of Hofer et al.
+"""Simulated Seahorse and AttributedQA scores: Tables 2 and 3, Figures 3 and 6 of Hofer et al.
 
-The scores of Seahorse's autoraters are not public; those of AttributedQA's are, and not in the data
-folder. Simulated ones stand in, with which difference estimates and stratified estimates have about
-the paper's widths. Coverage is then counted as the paper counts it, of the mean of all human labels
-of the pool that the rows come from.
+The Seahorse autorater scores are not public. The AttributedQA scores are public but not in the
+data folder. Simulated scores replace both. They give difference and stratified estimates about
+the same widths as in the paper. As in the paper, coverage refers to the mean of all human labels
+in the pool of rows.
 """
 
 import warnings

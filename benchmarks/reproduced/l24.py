@@ -1,11 +1,11 @@
 """Longjohn, Gopalan and Casleton (2024): 16 models on the 19 tasks of VTAB.
 
-Counts as the paper made them (floor of the accuracy to three digits times the test items), in
-``tests/gold``. The settings are the paper's: its hierarchical model is
-``HierarchicalBetaBinomial.as_published``, bounds of normalized scores are ``"bootstrap"`` with 100
-draws, of which the median of 100 runs is shown, levels are those of the captions. Ends are of
-10,000 draws otherwise. Where they differ from the paper's, the last column says whether any of 100
-runs of 100 draws reaches them.
+Counts are in ``tests/gold``, made as in the paper: the accuracy to three digits times the number of
+test items, rounded down. The settings are those of the paper. The hierarchical model is
+``HierarchicalBetaBinomial.as_published``. Bounds of normalized scores are ``"bootstrap"`` with 100
+draws; the tables show the median of 100 runs. Confidence levels come from the captions. All other
+limits use 10,000 draws. If they differ from the paper, the last column states whether any of 100
+runs of 100 draws reaches the printed values.
 """
 
 import sys

@@ -28,7 +28,7 @@ from reference.vtab import vtab_rows  # noqa: E402
 
 from skbench.stats.resampling.beta_binomial import posterior_accuracy, posterior_grid  # noqa: E402
 from skbench.tasks import HierarchicalBetaBinomial  # noqa: E402
-from skbench.tasks._count_posteriors import _UNMET, GibbsPosterior, GridPosterior  # noqa: E402
+from skbench.tasks._count_posteriors import _NOT_CONVERGED, GibbsPosterior, GridPosterior  # noqa: E402
 from skbench.tasks._priors import check_prior  # noqa: E402
 
 N_DRAWS = 10_000
@@ -146,7 +146,7 @@ def print_chains(n_sets=72, n_models=8):
         own["error"], own["prior"] = np.abs((chains.accuracy - exact.accuracy) / sd).max(1), prior
         found.append(own)
     found = pd.concat(found)
-    for (prior, refused), own in found.groupby(["prior", found["ess"] < _UNMET]):
+    for (prior, refused), own in found.groupby(["prior", found["ess"] < _NOT_CONVERGED]):
         print(
             f"{prior}, {'refused' if refused else 'accepted'}: {len(own)} fits; R-hat "
             f"{own['r_hat'].min():.2f} to {own['r_hat'].max():.2f}; error, median "

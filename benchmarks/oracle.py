@@ -94,7 +94,7 @@ def laplace(z, n, prior, correlation):
 
 def spread_of(parameters):
     """Return variances of topic, model and interaction over sets with these parameters."""
-    tables = [truths(parameters | {"seed": 10_000 + number}) for number in range(N_SETS)]
+    tables = [true_log_odds(parameters | {"seed": 10_000 + number}) for number in range(N_SETS)]
     residuals = np.stack(tables)
     residuals = residuals - residuals.mean()
     _, n_topics, n_models = residuals.shape
@@ -109,7 +109,7 @@ def shared(residuals, axis):
     return np.mean(residuals.sum(axis=axis) ** 2 - (residuals**2).sum(axis=axis))
 
 
-def truths(parameters):
+def true_log_odds(parameters):
     """Return log odds by topic and model, minus the part explained by features."""
     data = simulated(**parameters)
     accuracy = data["items"].groupby("topic")[data["score"]].mean()

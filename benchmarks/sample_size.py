@@ -5,7 +5,7 @@ true ratio: the mean squared error of the direct estimates divided by that of th
 all draws. For each setting the script prints the true ratio, the median estimate relative to it,
 the coverage of the interval, and how often the interval is entirely too high.
 
-    python benchmarks/sample_size.py --truths 10 --draws 30
+    python benchmarks/sample_size.py --true-values 10 --draws 30
 """
 
 import argparse
@@ -96,7 +96,7 @@ ESTIMATORS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--truths", type=int, default=10)
+    parser.add_argument("--true-values", type=int, default=10)
     parser.add_argument("--draws", type=int, default=30)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -105,7 +105,7 @@ def main():
         [
             dict(zip(names, setting, strict=True))
             | {"estimator": name}
-            | cell(make, setting, arguments.truths, arguments.draws).to_dict()
+            | cell(make, setting, arguments.true_values, arguments.draws).to_dict()
             for setting in SETTINGS
             for name, make in ESTIMATORS.items()
         ]

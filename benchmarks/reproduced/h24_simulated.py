@@ -48,9 +48,9 @@ def _figure_1(n_sets):
     right = truth * found / rate, truth * (1 - found) / (1 - rate)
     m = np.array([[p, 1 - p] for p in right])
     parts = [(np.array([rate, 1 - rate]), m, n, total)] * n_sets
-    ends, truths = _chain(parts, [1, 0], rng)
+    ends, true_means = _chain(parts, [1, 0], rng)
     width = np.mean(ends[1] - ends[0]) / (high - low)
-    hits = (ends[0] <= truths) & (truths <= ends[1])
+    hits = (ends[0] <= true_means) & (true_means <= ends[1])
     alone = wald_interval(total * rate, total)
     return Table(
         "Figure 1: synthetic data, 100 human labels and 5,000 verdicts",
@@ -90,13 +90,13 @@ def _chain(parts, values, rng):
     for p, m, n, total in parts:
         sets.append((rng.multinomial(total, p), rng.multinomial(rng.multinomial(n, p), m)))
     unlabeled, cells = (np.array(column) for column in zip(*sets, strict=True))
-    truths = np.array([p @ m @ values for p, m, *_ in parts])
-    return chain_interval(unlabeled, cells, values), truths
+    true_means = np.array([p @ m @ values for p, m, *_ in parts])
+    return chain_interval(unlabeled, cells, values), true_means
 
 
 def misses(parts, values, rng):
-    (low, high), truths = _chain(parts, values, rng)
-    return (truths < low) | (truths > high)
+    (low, high), true_means = _chain(parts, values, rng)
+    return (true_means < low) | (true_means > high)
 
 
 def sizes(rng, place, row):
@@ -120,7 +120,9 @@ def _systems_coverage(systems, n_sets):
     failing = [part for part, miss in zip(parts, missed, strict=True) if miss][:20]
     again = np.array([misses([part] * n_sets, [1, 0], rng) for part in failing])
     why = f"{n_sets} sets from six posteriors: five systems with F1, FiD with Gemini's verdicts"
-    failed = partial(quoted, "H24", "Section 5.4.2", "truths that failed")
+    failed = partial(
+        quoted, "H24", "Section 5.4.2", "truths that failed"
+    )  # codespell:ignore truths
     rate = float(failed("failures").rstrip("%")) / 100
     # Medians of the smallest and largest of 20 counts.
     chance = [binom.ppf(q, n_sets, rate) for q in (1 - 0.5 ** (1 / 20), 0.5 ** (1 / 20))]

@@ -120,9 +120,8 @@ def _systems_coverage(systems, n_sets):
     failing = [part for part, miss in zip(parts, missed, strict=True) if miss][:20]
     again = np.array([misses([part] * n_sets, [1, 0], rng) for part in failing])
     why = f"{n_sets} sets from six posteriors: five systems with F1, FiD with Gemini's verdicts"
-    failed = partial(
-        quoted, "H24", "Section 5.4.2", "truths that failed"
-    )  # codespell:ignore truths
+    place = "Section 5.4.2", "truths that failed"  # codespell:ignore truths
+    failed = partial(quoted, "H24", *place)
     rate = float(failed("failures").rstrip("%")) / 100
     # Medians of the smallest and largest of 20 counts.
     chance = [binom.ppf(q, n_sets, rate) for q in (1 - 0.5 ** (1 / 20), 0.5 ** (1 / 20))]

@@ -44,15 +44,17 @@ eb = EmpiricalBayes(trees, random_state=0).fit(X, z, **metadata)
 print(f"trees in a pipeline:    MSE {np.mean((eb.estimate().value - truth) ** 2):.5f}")
 
 # %%
-# **Grid search.** GridSearchCV splits ``sigma2``, ``n`` and ``groups`` with the rows and passes
-# ``sampling`` unchanged. It judges the prior mean, ``predict(X)``, on held-out topics.
+# **Grid search.** With metadata routing, GridSearchCV splits ``sigma2``, ``n`` and ``groups`` with
+# the rows and passes ``sampling`` unchanged. Without routing, ``groups`` reaches only the folds. The
+# search scores the prior mean, ``predict(X)``, on held-out topics.
 
 search = GridSearchCV(
     EmpiricalBayes(make_pipeline(prepare, Ridge()), cv=2, random_state=0),
     {"regressor__ridge__alpha": [0.01, 1.0, 100.0]},
     cv=GroupKFold(5),
 )
-search.fit(X, z, **metadata)
+with config_context(enable_metadata_routing=True):
+    search.fit(X, z, **metadata)
 best = search.best_estimator_
 print(f"chosen by grid search:  {search.best_params_}")
 print(f"a new group, no items:  {best.predict_interval(X.head(1)).round(2)[0]}")

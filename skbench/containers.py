@@ -96,8 +96,8 @@ class Sampling(Printed):
     Notes
     -----
     This is the argument ``sampling`` of every estimator of groups. It has no length, so
-    scikit-learn passes it on unchanged when it splits ``sigma2``, ``n`` and ``groups`` into
-    folds.
+    scikit-learn passes it on unchanged when it splits ``sigma2`` and ``n`` (and with metadata
+    routing ``groups``) into folds.
 
     When not to use it: you do not need it if you pass on `GroupSummary.fit_args`, or if scores
     are 0 and 1 and no two models share items.

@@ -70,8 +70,8 @@ def gate(
     worst : float, default=None
         Floor for the candidate's worst topic of `by`, in the units of the score. The gate then
         also fails if the interval of the worst topic's score (`extremes`) lies below the floor.
-        It passes only if that interval is not below the floor and, without a bank, neither is
-        the candidate's mean on any topic.
+        It passes only if that whole interval is at or above the floor and, without a bank, so is
+        the candidate's mean on every topic.
     missing : {"drop", "wrong"}, default="drop"
         How to treat items that one of the two models did not answer: skip them with a warning,
         or score them 0.

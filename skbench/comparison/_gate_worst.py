@@ -128,7 +128,7 @@ def _of_population(expected, seen, variance, n, size):
 def verdict_on_worst(found, own, floor):
     """Verdict on the worst topic: "pass", "fail" or "undecided".
 
-    It passes if its interval is not below the floor, and neither is a topic's own mean in `own`.
+    It passes if its whole interval, and every topic's own mean in `own`, is at or above the floor.
     """
     low, high = found.to_frame().loc["worst", ["low", "high"]]
     above = low >= floor and not (own is not None and own.min() < floor - 1e-9)

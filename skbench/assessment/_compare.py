@@ -132,18 +132,19 @@ def compare_estimators(
 
     Notes
     -----
-    The rule adds, for each candidate, the difference of its estimated risk to that of the safest
-    candidate and the standard error of this difference. The smallest sum wins; the sum of the
-    safest candidate is 0. A candidate is therefore chosen only if it is better than the safest by
-    at least one standard error. `~skbench.assessment.RiskComparison.choice` applies the rule with
-    other multiples of the standard error. On real evaluations (benchmarks/selection.py) the rule
-    lowered the largest of ten mean regrets from 1.23 to 1.15 and their average from 1.06 to 1.05,
-    partly on the data it was chosen on. Differences of risks contain little of the noise of the
-    risks.
+    For each candidate, the rule subtracts the estimated risk of the safest candidate from that of
+    the candidate, and adds the standard error of this difference. It chooses the smallest sum; the
+    sum of the safest candidate is 0. A candidate is therefore chosen only if it is better than the
+    safest by at least one standard error. `~skbench.assessment.RiskComparison.choice` applies the
+    rule with other multiples of the standard error.
 
-    **When not to use it.** It does not prove that one candidate is best: between candidates that
-    differ by a few percent, chance decides. Its intervals are not corrected for the choice, which
-    matters little with a handful of candidates and about 40 topics.
+    On real evaluations (benchmarks/selection.py), the rule reduced the largest of ten mean regrets
+    from 1.23 to 1.15, and their average from 1.06 to 1.05. Part of these data was used to choose
+    the rule. The differences are less noisy than the risks themselves.
+
+    **When not to use it:** to prove that one candidate is best. Between candidates that differ by a
+    few percent, chance decides. The intervals are not corrected for the choice. With a handful of
+    candidates and about 40 topics, this matters little.
 
     References
     ----------

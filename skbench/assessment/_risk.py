@@ -42,23 +42,24 @@ def estimated_risk(
 ) -> RiskComparison:
     """Estimate mean squared errors without known true values.
 
-    Compares estimators, or prior variances (amounts of shrinkage).
+    It compares estimators, or prior variances (amounts of shrinkage).
 
     Parameters
     ----------
     candidates : dict of str to estimator, list of (str, estimator), or one estimator
         Estimators of groups, not fitted; they are copied. With ``method="sure"``, one or several
         prior variances `A` instead: numbers, or names of methods as in
-        `skbench.stats.shrinkage.prior_variance`. ``inf`` means no shrinkage and 0 the prior mean.
+        `skbench.stats.shrinkage.prior_variance`. With ``inf`` nothing is shrunk, and with 0 every
+        estimate is the prior mean.
     items : dataframe or GroupSummary
-        One row per (model, item). A summary is enough if models share no items: counts are then
+        One row per (model, item). A summary is enough if models share no items. Counts are then
         split like items, and other means like normal variables with known variance.
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     method : {"split items", "sure"}, default="split items"
         "split items" splits the items of every group into folds. The estimators are fitted without
-        one fold and judged by the direct estimates of that fold. "sure" is Stein's unbiased risk
-        estimate for shrinkage toward one prior mean; it refits nothing.
+        one fold, and compared with the direct estimates of that fold. "sure" is Stein's unbiased
+        risk estimate for shrinkage toward one prior mean. It does not refit any estimator.
     prior_mean : array-like of shape (n_groups,), default=None
         Required for "sure": prior means that do not use the group's own direct estimate, such as
         ``EmpiricalBayes().fit(...).prior_mean_``.
@@ -67,7 +68,7 @@ def estimated_risk(
     n_splits : int, default=10
         Number of folds of "split items".
     n_repeats : int, default=1
-        Independent repeats of "split items". Each takes `n_splits` fits of every estimator.
+        Number of independent repeats of "split items". Each fits every estimator `n_splits` times.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the splits, and of unset random states inside the estimators, at any depth. The
         order of the rows has no effect.
@@ -101,7 +102,7 @@ def estimated_risk(
     error by the variance of ``z_out``; `skbench.stats.risk.split_loss` subtracts it. Items shared
     by models, and clusters, stay together in one fold. Features that are means of item columns are
     recomputed in each fold; tables of features are not. The estimated risk is that with all folds
-    but one, slightly larger than with all items. The sample size ratio is extrapolated to all
+    but one. It is slightly larger than with all items. The sample size ratio is extrapolated to all
     items.
 
     **"sure"** [2]_. For binary scores, `skbench.stats.risk.leave_one_out_loss` estimates the risk

@@ -38,7 +38,7 @@ from skbench.assessment._repetition import RESULT_COLUMNS, Trial, cached_result,
 
 @checked
 class RepeatedSamplingStudy(Printed):
-    """Judge estimators by repeated sampling from full results.
+    """Evaluate estimators by repeated sampling from complete results.
 
     Each repetition samples a few items, runs every estimator, and compares the estimates with the
     means over all items.
@@ -46,30 +46,35 @@ class RepeatedSamplingStudy(Printed):
     Parameters
     ----------
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        Estimators of skbench, estimators with the same ``estimate`` and
-        ``fit(X, y, sigma2, n, groups, sampling)`` (`sampling` is optional), scikit-learn
-        regressors (values only), or a `skbench.assessment.Candidate`. Unset random states, at any
-        depth, get a new seed in every repetition.
+        Each estimator is one of the following. Unset random states, at any depth, get a new seed in
+        every repetition.
+
+        - an estimator of skbench,
+        - an estimator with the same ``estimate`` and ``fit(X, y, sigma2, n, groups, sampling)``,
+          where `sampling` is optional,
+        - a scikit-learn regressor, evaluated without intervals,
+        - a `skbench.assessment.Candidate`.
     n_items : int, float or "proportional", default=10
         Number of items sampled from each group, or from each topic if models share items. An int
         excludes groups with fewer than four times as many items. A float between 0 and 1 is a
-        share of the items. "proportional" is the share that gives 10 items for the smallest group
-        with at least 50 items.
+        fraction of the items. With "proportional", the fraction is such that the smallest group
+        with at least 50 items has a sample of 10 items.
     n_repeats : int, default=100
         Number of repetitions.
     replace : bool, default=False
-        Whether to sample with replacement. No group is then too small.
+        Whether to sample with replacement. Then no group is excluded as too small.
     share_items : bool, default=True
-        Whether one sample serves all models that answered the same items, according to the item
-        ids. False samples each group separately.
+        Whether models that answered the same items (by item id) also have the same sample of items.
+        False samples each group separately.
     variance : str, default="smoothed"
         Sampling variance of binary scores, as in `summarize_items`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of samples and estimators.
     n_jobs : int, default=None
         Number of repetitions run in parallel, if the first repetitions show that this saves time.
-        ``joblib.parallel_config`` sets the backend and shows progress (`verbose`). The numbers
-        do not depend on it. With threads, warnings may be lost or assigned to another repetition.
+        ``joblib.parallel_config`` sets the backend and shows progress (`verbose`). Results are the
+        same for every `n_jobs` and backend. With threads, warnings may be lost or assigned to
+        another repetition.
 
     Attributes
     ----------
@@ -77,11 +82,12 @@ class RepeatedSamplingStudy(Printed):
         One row per repetition, estimator and group: repetition, estimator, the labels of the
         group, n, estimate, low, high, truth, guarantee.
     truth_ : Series
-        Mean of all scores of each group that takes part, by label.
+        Mean of all scores of each group in the study, by label.
     dropped_ : DataFrame
-        Groups that are too small for the design, by label: items, why.
+        Excluded groups by label, with the number of items and the reason: items, why.
     failures_ : DataFrame
-        Estimators that failed: repetition, estimator, message. `results_` lacks their rows.
+        Estimators that failed: repetition, estimator, message. `results_` does not contain these
+        repetitions.
     warnings_ : DataFrame
         Warnings of the estimators: repetition, estimator, message.
 
@@ -95,19 +101,19 @@ class RepeatedSamplingStudy(Printed):
     Warns
     -----
     UserWarning
-        If groups were dropped or an estimator failed.
+        If groups were excluded or an estimator failed.
 
     Notes
     -----
     The designs are those of [1]_, section 4.2 ("proportional") and C.1 (10, 20 or 50 items). The
-    true value is the mean of all items, so without replacement the sample is part of it. If a
-    quarter of the items is sampled, the error variance of direct estimates is a quarter smaller
-    than with infinitely many items, and their intervals cover more often. Shrunk estimates may
-    cover less often. If the number of all items is known in practice, judge ``Candidate(estimator,
-    knows_population=True)``.
+    true value is the mean over all items. Without replacement, these include the sampled items. If
+    a quarter of the items is sampled, the error variance of direct estimates is therefore a quarter
+    smaller than for an infinite population, and their intervals have higher coverage. Intervals of
+    shrinkage estimators may have lower coverage. If the number of items of the benchmark will be
+    known when the estimator is used, pass ``Candidate(estimator, knows_population=True)``.
 
-    **When not to use it.** It needs full results. Without them, use `make_items` to simulate items,
-    or `compare_estimators` to judge estimators by the sample itself.
+    **When not to use it:** without the scores on all items. Use `make_items` to simulate items, or
+    `compare_estimators` to compare estimators by the sample alone.
 
     References
     ----------
@@ -166,7 +172,7 @@ class RepeatedSamplingStudy(Printed):
         Parameters
         ----------
         items : dataframe
-            Full results, one row per (model, item), in any dataframe that narwhals reads.
+            Complete results, one row per (model, item), in any dataframe that narwhals reads.
         by : str or sequence of str, default=("model", "topic")
             Columns that define the groups. Their names must differ from the columns of `results_`.
         score : str, default="score"

@@ -92,7 +92,7 @@ class ItemAudit(Printed):
             of_items = "" if self.n_complete == n else some
             words.append(f"Reliability{of_items}: {value} ({low} to {high}).")
             if np.isfinite(needed := self.items_needed(reliability)):
-                words.append(f"A reliability of {reliability:g} needs {needed:,.0f} such items.")
+                words.append(f"{needed:,.0f} such items give a reliability of {reliability:g}.")
         else:
             words.append("Reliability: unknown.")
         kinds = self.flagged["flagged"]
@@ -140,7 +140,7 @@ def item_audit(
     text: str | None = None,
     confidence_level: Level = 0.95,
 ) -> ItemAudit:
-    """Audit the items of a benchmark for wrong keys, duplicates, items of no use and reliability.
+    """Find wrong keys, duplicates and uninformative items, and estimate the reliability.
 
     When not to use it: to discard items with low discrimination. With ten models the discrimination
     of an item is mostly noise, and selecting items by it biases the mean of the benchmark.
@@ -173,26 +173,27 @@ def item_audit(
     Warns
     -----
     UserWarning
-        As in `compare_models`, if item ids repeat between topics.
+        If item ids are repeated across topics.
 
     Notes
     -----
-    The discrimination of an item is the correlation of its scores with the models' means over the
-    other items. Its interval uses the effective number of models
+    The difficulty of an item is its mean score, as in classical test theory; higher is easier.
+
+    The discrimination of an item is the item-rest correlation: the correlation of its scores with
+    the models' means over the other items. Its interval uses the effective number of models
     (`skbench.stats.audit.effective_models`), so copies and versions of a model do not make the
-    interval shorter.
+    interval narrower.
 
     Wrong keys are detected by `skbench.stats.audit.reversed_items`, if the effective number of
-    models is at least eight. In simulated data from 3 to 15 model families, with 200 items and no
-    wrong key, at most 5% of the data sets have any item flagged
-    (test_families_do_not_make_keys_wrong). In ten real matrices with 5% of the keys reversed on
-    purpose, the audit detected 31% to 96% of these keys, and none in the two matrices with fewer
-    than eight effective models. It flagged at most 1% of the other items
-    (test_reversed_keys_in_real_matrices).
+    models is at least eight. In simulations with 3 to 15 model families, 200 items and no wrong
+    key, any item was flagged in at most 5% of the data sets. The audit was also run on ten score
+    matrices of real benchmarks with 5% of the keys reversed. In eight of them, it detected 31% to
+    96% of these keys. The other two have fewer than eight effective models, so it reported no wrong
+    keys. It flagged at most 1% of the correct keys.
 
-    Items with equal scores are reported as duplicates only if the agreement is not explained by
-    chance (`skbench.stats.audit.same_answers`). This needs several dozen models, so passing `text`
-    is more reliable.
+    Items with equal scores are reported as duplicates only if the agreement is unlikely to be a
+    coincidence (`skbench.stats.audit.same_answers`). This needs several dozen models, so passing
+    `text` is more reliable.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def item_audit(
     >>> item_audit(rows.stack().rename("score").reset_index())
     200 items, 60 models (effective number 42.2).
     Reliability: 0.986 (0.980 to 0.992).
-    A reliability of 0.9 needs 25 such items.
+    25 such items give a reliability of 0.9.
     Probably wrong keys: 3 of 200 items (1, 0, 2).
     """
     # Items are audited one by one, so their inclusion probabilities do not matter.

@@ -27,11 +27,11 @@ def choose_items(
     chances: Literal["informative", "equal"] = "informative",
     random_state: RandomState = None,
 ) -> pd.DataFrame:
-    """Choose the items that a new model answers, as a random sample.
+    """Draw a random sample of items for the evaluation of a new model.
 
     The sample is systematic, stratified by topic and ordered by predicted easiness.
 
-    When not to use it: to find the best items of a benchmark, because the sample is random.
+    When not to use it: to select the most informative items, because the sample is random.
 
     Parameters
     ----------
@@ -43,9 +43,10 @@ def choose_items(
         With "topic", each topic has a proportional share of the items, and at least two items if
         `n_items` allows. None ignores topics and uses the easiness alone.
     chances : {"informative", "equal"}, default="informative"
-        Inclusion probabilities within a topic. "informative" samples items of uncertain outcome
-        more often; use it with estimators that weight by ``inclusion_probability``, such as
-        `UnitLevelModel`. "equal" makes the unweighted mean of a topic unbiased.
+        Inclusion probabilities within a topic. "informative" gives higher probabilities to items
+        whose outcome is hard to predict. Use it with estimators that weight by
+        ``inclusion_probability``, such as `UnitLevelModel`. With "equal", the unweighted mean of a
+        topic is unbiased.
     random_state : int, RandomState, Generator or None, default=None
         Source of the random start.
 
@@ -65,12 +66,12 @@ def choose_items(
     The design is systematic sampling [1]_. Items are sorted by easiness, in reverse order for every
     second topic, and selected at equal steps from a random start. Each item therefore has exactly
     its stated inclusion probability. Informative probabilities are proportional to the expected
-    variance ``p (1 - p)`` of an answer, but at least a quarter of the equal ones. ``python
-    benchmarks/bank.py choose`` prints the errors of both designs.
+    variance ``p (1 - p)`` of an answer, but at least a quarter of what equal probabilities would
+    be. ``python benchmarks/bank.py choose`` prints the errors of both designs.
 
     References
     ----------
-    .. [1] Saerndal, Swensson and Wretman (1992). Model Assisted Survey Sampling, section 3.4.
+    .. [1] Särndal, Swensson and Wretman (1992). Model Assisted Survey Sampling, section 3.4.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def items_needed(
 ) -> ItemsNeeded:
     """Number of items needed to estimate a new model's score with a given half width.
 
-    When not to use it: for a model unlike all earlier ones. Such a model needs more items.
+    When not to use it: for a model that differs from all earlier ones, because it needs more items.
 
     Parameters
     ----------
@@ -66,10 +66,11 @@ def items_needed(
     half_width : float, default=0.02
         Half width of the interval to be reached, in score units.
     by : {"model", "topic"}, default="model"
-        Whether the half width refers to the score of the whole benchmark or to the scores of topics
-        (their median).
+        Whether `half_width` refers to the score of the whole benchmark, or to the median half width
+        over topics.
     n_models : int, default=3
-        Number of earlier models to try, chosen over the range of abilities.
+        Number of earlier models that are treated as new, one after the other. They are chosen to
+        cover the range of abilities.
     confidence_level : float, default=0.95
         Confidence level of the intervals.
     random_state : int, RandomState, Generator or None, default=None

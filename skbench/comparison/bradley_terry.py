@@ -43,17 +43,17 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     model_a, model_b : str, default="model_a", "model_b"
         Columns of `X` with the names of the two models of a vote.
     covariates : str or list of str, default=None
-        Numeric columns that may influence a vote, coded as differences (a minus b), such as that
-        of the answer lengths. Ratings refer to votes with all covariates 0.
+        Numeric columns that may influence a vote, coded as differences (a minus b). An example is
+        the difference in answer length. Ratings refer to votes with all covariates 0.
     position : bool, default=False
-        Whether to estimate the advantage of being shown first, if `model_a` always was. Ratings
-        then refer to votes without this advantage.
+        Whether to estimate the advantage of being shown first. `model_a` must always have been
+        shown first. Ratings then refer to votes without this advantage.
     ties : {"half", "davidson"}, default="half"
         Whether a tie is half a win for each model, or an outcome with its own probability [2]_.
     judge : str, default=None
-        Column of `X` with the verdict of an LLM judge on every vote, coded as `y`, which may be
-        missing for some votes. The estimand stays the ratings by human votes. The verdicts reduce
-        their variance as far as the judge agrees with humans [3]_. Needs ``ties="half"``.
+        Column of `X` with the verdict of an LLM judge on every pair, coded as `y`. `y` may then be
+        missing for some pairs. The ratings still refer to human votes. The more the judge agrees
+        with humans, the smaller is the variance of the ratings [3]_. Requires ``ties="half"``.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Names of the models, the best first.
     ratings_ : Series of length n_models
         Ratings in logits, with mean 0; nan if not finite. The log odds that one model beats
-        another are the difference of their ratings.
+        another equal the difference of their ratings.
     covariance_ : DataFrame of shape (n_models, n_models)
         Sandwich covariance of the ratings.
     df_ : Series of length n_models
@@ -70,15 +70,17 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Coefficient and standard error of each covariate, and of "position".
     standing_ : Series of length n_models
         0 for a finite rating, inf for a model that never lost to the others, -inf for one that
-        never won, nan for one that no votes connect with the others.
+        never won, and nan for one without direct or indirect comparisons with the others.
     wins_ : DataFrame of shape (n_models, n_models)
-        Human votes that the row's model won against the column's, ties as halves.
+        Number of human votes that the model in the row won against the model in the column. A tie
+        counts as half a win.
     log_ties_ : float
-        Logarithm of Davidson's parameter; -inf if ties are halves, or there are no ties.
+        Logarithm of Davidson's parameter; -inf with ``ties="half"`` or without ties.
     unit_ : {"votes", "clusters"}
         Independent unit of the standard errors.
     lambda_ : float
-        Weight of the judge's verdicts, from 0 (ignored) to 1 (as human votes, less the bias).
+        Weight of the judge's verdicts, from 0 (ignored) to 1 (weighted like human votes, after
+        correction for bias).
     effective_sample_size_ : float
         Number of human votes that would give the same precision without a judge.
     classes_ : ndarray
@@ -95,15 +97,19 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     by cluster if given. They remain valid if votes in a cluster depend on each other, and if
     preferences are intransitive. With few clusters, intervals widen.
 
-    Models that never lost, or never won, against the others have infinite ratings, and models that
-    no votes connect have none. These are nan, with a warning. Without clusters and covariates,
-    exact sign tests of ``wins_`` replace the t tests of their pairs.
+    A model that never lost, or never won, against the others has an infinite rating. A model
+    without direct or indirect comparisons with the others has no rating. Both are nan, and `fit`
+    warns. Without clusters and covariates, pairs with such a model are compared by exact sign tests
+    of ``wins_`` instead of t tests.
 
-    With a judge, the human votes must be a random sample of all votes. Whether a rating is
-    finite, and its degrees of freedom, depend only on the human votes.
+    With a judge, the human votes must be a random sample of all pairs. The judge does not affect
+    the degrees of freedom, nor which ratings are finite.
 
-    When not to use it: if answers have individual scores (use `leaderboard`); for a table of
-    counts (repeat its rows first); with a judge in `GridSearchCV`, which needs all outcomes.
+    When not to use it:
+
+    - If answers have individual scores. Use `leaderboard`.
+    - For a table of counts. Repeat its rows first.
+    - With a judge in `GridSearchCV`, because it needs the outcomes of all votes.
 
     References
     ----------
@@ -154,11 +160,11 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : dataframe of shape (n_votes, n_columns)
-            One row per vote, with the two models, the covariates and the judge's verdicts.
+            One row per vote, with columns for the two models, the covariates and the verdicts.
         y : array-like of shape (n_votes,)
             Winner as a number for `model_a` (1 won, 0.5 tied, 0 lost), as a model name, or as
-            "model_a" or "model_b" (or the column names); "tie" for ties. With a judge, missing
-            (nan, None, "") for votes that no human decided.
+            "model_a" or "model_b" (or the column names); "tie" for ties. With a judge, nan, None
+            or "" for pairs without a human vote.
         cluster : array-like of shape (n_votes,), default=None
             Clusters of dependent votes, such as the prompt or the voter.
 
@@ -202,8 +208,8 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_votes, n_classes)
-            Probabilities in the order of ``classes_``. With ties as halves, that of a win plus
-            half of that of a tie.
+            Probabilities in the order of ``classes_``. With ``ties="half"``, half of the
+            probability of a tie is added to that of a win.
 
         Raises
         ------

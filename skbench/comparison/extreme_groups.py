@@ -63,8 +63,8 @@ def extremes(
         Joint draws of the scores of all groups, such as those of
         ``MixedModel().fit(...).sample(...)``.
     by : str or list of str, default=None
-        Levels of the labels that divide groups into sets. With "model", the worst topic of each
-        model is estimated. None means one set.
+        Index levels of the labels. Extremes are estimated separately for each of their values. With
+        "model", the worst topic of each model is estimated. None treats all groups as one set.
     of : {"gap", "ratio", "both"}, default="gap"
         Highest minus lowest score, or lowest divided by highest score. The ratio is nan if all
         scores of a draw are 0.
@@ -77,8 +77,8 @@ def extremes(
     -------
     Extremes
         Means, standard deviations and equal-tailed quantiles of the draws of each extreme, and
-        the probability that each group is the worst, or the best. If all groups of a set may be
-        equal, the intervals also include the extremes of equal groups.
+        the probability that each group is the worst, or the best. If the draws do not exclude that
+        all groups of a set are equal, the intervals also cover this case.
 
     Raises
     ------
@@ -98,25 +98,28 @@ def extremes(
     The lowest of many direct estimates is biased downward, because the group with the lowest
     estimate is usually also an unlucky one. The lowest of shrunken estimates is too high. The
     mean of the lowest score over joint draws avoids both errors. On MMLU-Pro, with 43 topics of
-    ten items, its error was 0.42 to 0.47 of that of direct extremes, and intervals covered 0.90
-    to 0.96 (test_extremes_of_real_topics).
+    ten items, the root mean square error was 0.42 to 0.47 times that of direct extremes. The
+    coverage of intervals was 0.90 to 0.96.
 
-    Draws are of expected scores. For the mean of exactly `N` items, of which `n` were answered
-    and `k` correctly, use ``(k + rng.binomial(N - n, draws)) / N``.
+    The draws are of expected scores. Suppose that the benchmark has exactly `N` items, and `n` of
+    them were answered, `k` correctly. For the mean over these `N` items, pass
+    ``(k + rng.binomial(N - n, draws)) / N``.
 
     If groups hardly differ, draws of the worst score are too low and those of the gap too large.
     With two models and twelve equal topics, quantiles cover the true worst score in only a third
-    of cases. So if the draws are compatible with equal groups
-    (`skbench.stats.posterior.equality_p_value` above ``1 - confidence_level``), the intervals of
-    worst and best also include the interval of the mean of all groups. The interval of the gap
-    then starts at 0, and that of the ratio ends at 1
-    (test_intervals_hold_where_groups_are_equal). The values do not change, so read such a gap
-    as "at most `high`".
+    of cases. The equality of all groups is therefore tested
+    (`skbench.stats.posterior.equality_p_value`). If it is not rejected, the intervals of the worst
+    and the best score also include the interval of the mean of all groups. The interval of the gap
+    then starts at 0, and that of the ratio ends at 1. The point estimates are not adjusted, so
+    report such a gap as "at most `high`".
 
-    When not to use it: for bootstrap draws of direct estimates, because their extremes are biased
-    outward twice; if several groups, but not all, share the lowest score, which is then too often
-    above the interval; to show that no group is low if some groups have few items, because draws
-    are shrunk toward the other groups.
+    When not to use it:
+
+    - For bootstrap draws of direct estimates, because their extremes are biased outward twice.
+    - If several groups, but not all, share the lowest score. The interval is then too often below
+      this score.
+    - To show that no group is low if some groups have few items, because draws are shrunk toward
+      the other groups.
 
     Examples
     --------

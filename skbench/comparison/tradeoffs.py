@@ -131,7 +131,7 @@ def tradeoff(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: OpenBounds | None = None,
 ) -> Tradeoff:
-    """Find the models that others dominate in score and cost, with error control.
+    """Find models that are dominated in score and cost, with control of the familywise error rate.
 
     Parameters
     ----------
@@ -140,22 +140,24 @@ def tradeoff(
         reads.
     score, cost : str
         Names of the columns. A cost belongs to the answer in its row, in any unit (tokens,
-        seconds, dollars), and must not be negative. A row without a cost counts only in the score.
+        seconds, dollars), and must not be negative. Rows without a cost contribute only to the
+        score.
     model, item : str
         Names of the columns.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent. Item ids need to be unique only within a
-        topic; with None they must be unique in the whole table.
+        One or more columns within which item ids are unique. The default column may be absent.
+        None means that item ids are unique in the whole table.
     cluster : str, default=None
         Column of clusters of dependent items. Pass the item column if models answered items
         several times.
     topics : str or list of str, default=None
-        Columns of topics. Scores and costs are then means of the topic means, with equal weights.
+        Columns of topics with equal weights. Scores and costs are then means of the topic means.
         None weights items equally.
     greater_is_better : bool, default=True
         Whether high scores are good.
     confidence_level : float, default=0.95
-        Confidence level of score and cost of one model together, and of all verdicts together.
+        Joint confidence level of the two intervals of each model, and joint level of all statements
+        that a model is dominated.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a model did not answer, as in `leaderboard`.
     bounds : tuple of two floats, default=None
@@ -168,8 +170,8 @@ def tradeoff(
     Raises
     ------
     ValueError
-        If score and cost are the same column, a cost is negative or not a number, all costs are 0,
-        or there are none; and as in `leaderboard`.
+        If score and cost are the same column, a cost is negative or not a number, or all costs are
+        0 or missing; and as in `leaderboard`.
 
     Warns
     -----
@@ -180,36 +182,49 @@ def tradeoff(
     Notes
     -----
     Model b dominates model a if b has the better score and the lower mean cost. If both costs are
-    known exactly (list prices), the same cost is enough. The usual definition, better in one and
-    not worse in the other, cannot be tested, because estimates cannot show that two costs are
-    equal.
+    known exactly, b also dominates a at equal cost. The usual definition (better in one, not worse
+    in the other) cannot be tested, because estimates cannot show that two costs are equal.
 
-    Scores and costs are tested by paired differences, each at the Bonferroni level of all
-    ``M (M - 1) / 2`` pairs. Both tests must be significant (an intersection-union test), which
-    needs no adjustment for two quantities. All verdicts are correct together with probability
-    `confidence_level`. In simulations with six models on 100 items, a model on the true frontier
-    was called dominated with probability 0.00 to 0.02, but up to 0.08 with paired t intervals.
-    The procedure found 0.36 to 0.39 of the dominated models; separate simultaneous intervals
-    found 0.03 to 0.07 (benchmarks/tradeoff.py).
+    Scores and costs are compared by paired differences, with Bonferroni adjustment for all
+    ``M (M - 1) / 2`` pairs. A model is reported as dominated only if both tests are significant.
+    This is an intersection-union test, so the two tests need no further adjustment. All statements
+    are correct with probability `confidence_level`. These are results of simulations with six
+    models on 100 items (benchmarks/tradeoff.py):
 
-    The mean is what one pays even if few items make up most of it. Such costs are skewed, so
-    their t intervals err on one side. Cost intervals therefore correct for skewness and add one
-    more cost as large as the largest (`skbench.stats.frontier.skewed_ends`). For lognormal costs
-    this keeps the level up to a standard deviation of 1 of the logarithms (the largest of 50 costs
-    is about 10 times the median). At 1.5 (30 times), two models are misjudged in up to 0.07 of
-    samples. At level 0.975, a cost interval covers 0.93 to 0.95 with 6 to 10 items or 5 clusters.
+    =======================================  ====================  =======================
+    method                                   false dominance rate  dominated models found
+    =======================================  ====================  =======================
+    `tradeoff`                               0.00 to 0.02          0.36 to 0.39
+    paired t intervals                       up to 0.08
+    separate simultaneous intervals                                0.03 to 0.07
+    =======================================  ====================  =======================
 
-    The level does not hold if expensive items are rare, because a sample without one looks cheap.
-    A better model with the same mean but constant costs then dominates falsely about as often as a
-    sample has no expensive item, ``(1 - p)^n``. If a share p of the costs is 5 or 10 instead of 1,
-    this is 0.07 with 50 items and ``p = 0.05``, 0.34 to 0.36 with 50 items and ``p = 0.02``, and
-    0.005 with 100 items and ``p = 0.05`` (benchmarks/tradeoff.py).
+    The mean cost determines the bill, even if few items make up most of it. Costs are skewed to the
+    right, so t intervals are too often below the true mean. Cost intervals are therefore corrected
+    for skewness, after adding a copy of the largest cost (`skbench.stats.frontier.skewed_ends`).
+    For lognormal costs with a log standard deviation of up to 1, the error rate is then at most the
+    nominal one. With 1.5, it is up to 0.07 for two models. The largest of 50 costs is about 10
+    times the median with 1, and 30 times with 1.5. With 6 to 10 items or 5 clusters, cost intervals
+    at level 0.975 have a coverage of 0.93 to 0.95.
 
-    A model with the same cost on all items has a list price, which is taken as known exactly.
-    Models with equal prices are distinguished by their scores. Costs may also be equal by chance,
-    so a warning is issued if costs of other models vary.
+    The error rate is higher if expensive items are rare, because a sample without them looks cheap.
+    Suppose that a fraction `p` of a model's costs is 5 or 10 instead of 1, and that a worse model
+    has the same mean but constant costs. The first model is then wrongly reported to dominate about
+    as often as a sample has no expensive item, ``(1 - p)^n``:
 
-    When not to use it: for costs per run instead of per item (a fixed fee); if costs are missing
+    =====  ====  ============
+    items  p     error rate
+    =====  ====  ============
+    50     0.05  0.07
+    50     0.02  0.34 to 0.36
+    100    0.05  0.005
+    =====  ====  ============
+
+    If the cost of a model is the same on all items, it is taken as known exactly (a list price).
+    Models with equal prices are compared by their scores. Costs may also be equal by chance, so
+    skbench warns if the costs of other models vary.
+
+    When not to use it: for costs per run instead of per item (a fixed fee), or if costs are missing
     because answers failed or timed out.
 
     Examples

@@ -55,15 +55,15 @@ def trend(
     items : dataframe
         Per-item scores, one row per version and item, in any dataframe that narwhals reads.
     order : str or list of str, default="version"
-        Column of numbers or dates (ISO dates may be text), one for each version; or the list of
-        versions in order, one step apart. If there is no column "version", dates or numbers are
-        taken from names that are otherwise the same, such as ada-2024-05 or ada-v2.
+        Column with one number or date (or ISO date as text) for each version. Or the list of
+        version names in order, with equal steps. If the default column is absent, dates or numbers
+        are read from model names that do not differ otherwise, such as ada-2024-05 or ada-v2.
     model : str, default="model"
-        Column with the names of the versions. If it has only one value or is absent, the column
-        `order` names the versions.
+        Column with the names of the versions. If it has only one value or is absent, the values of
+        `order` are the names of the versions.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent. Item ids need to be unique only within a
-        topic; with None they must be unique in the whole table.
+        One or more columns within which item ids are unique. The default column may be absent.
+        None means that item ids are unique in the whole table.
     item, score : str
         Names of the columns. High scores are good.
     cluster : str, default=None
@@ -72,7 +72,8 @@ def trend(
     by : str or list of str, default=None
         Columns of groups, such as the topic, for an additional slope in each group.
     confidence_level : float, default=0.95
-        Confidence level of the intervals. The false discovery rate of the topics is 1 minus it.
+        Confidence level of the intervals. The false discovery rate over topics is 1 minus this
+        level.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a version did not answer: skip them, score them 0, or raise an
         error.
@@ -86,15 +87,15 @@ def trend(
     Raises
     ------
     ValueError
-        If columns, labels or scores are missing, the order is unclear (text, one value for all
-        versions, several values for one version), answers are repeated without `cluster`, or a
-        version shares no items with the others, directly or through other versions.
+        If columns, labels or scores are missing, or if answers are repeated without `cluster`. If
+        `order` is text, has the same value for all versions, or several values for one version. If
+        a version shares no items with the others, neither directly nor through other versions.
 
     Warns
     -----
     UserWarning
-        If versions answered different items, differ by skewed amounts, or have all items in one
-        cluster.
+        If versions answered different items, if score differences are very skewed, or if all items
+        are in one cluster.
 
     See Also
     --------
@@ -104,25 +105,29 @@ def trend(
     Notes
     -----
     The slope is that of the least-squares line through the version scores, ``sum_v c_v theta_v``
-    with ``c_v = (x_v - mean(x)) / sum_v (x_v - mean(x))^2``. Its standard error is that of a mean
-    over items of the item slopes ``sum_v c_v score_iv``: cluster-robust CR2 with Bell-McCaffrey
-    degrees of freedom [1]_. Only items are a sample; versions are fixed. So a positive slope
-    means that later versions score higher on such items, not that the next version will. One
-    test of all versions can detect a slow change that no pair of versions shows.
+    with ``c_v = (x_v - mean(x)) / sum_v (x_v - mean(x))^2``. It equals the mean of the item slopes
+    ``sum_v c_v score_iv``. Its standard error is the CR2 cluster-robust one of this mean, with
+    Bell-McCaffrey degrees of freedom [1]_. Only items are treated as a random sample; versions are
+    fixed. A positive slope therefore means that later versions score higher on such items, not that
+    the next version will. One test of all versions can detect a slow change that no pair of
+    versions shows.
 
-    Items have equal weights across topics. If versions answered different items, scores are least
-    squares of ``score = version + item`` (`skbench.stats.shared_items.shared_item_scores`). For
-    bounded scores, each interval end is computed after adding one worst-case item
-    (`skbench.stats.worst_case`). For scores of 0 and 1 on independent items, the change has
-    McNemar's exact test, as in `compare_models`.
+    Items have equal weights across topics. If versions answered different items, the version scores
+    are the least-squares fit of ``score = version + item``
+    (`skbench.stats.shared_items.shared_item_scores`). For bounded scores, each interval end is
+    computed after adding the most unfavorable possible item (`skbench.stats.worst_case`). For
+    scores of 0 and 1 on independent items, the difference between the first and the last version is
+    tested by McNemar's exact test, as in `compare_models`.
 
-    Intervals of the version scores are simultaneous, by the largest of correlated t statistics,
-    or by Bonferroni with few clusters. For scores of 0 and 1 on independent items, they are
-    Clopper-Pearson intervals at that level, because Wilson intervals are too short near 0 and 1.
+    Intervals of the version scores are simultaneous (max-t, or Bonferroni with few clusters). For
+    scores of 0 and 1 on independent items, they are Clopper-Pearson intervals at the adjusted
+    level, because Wilson intervals are too narrow near 0 and 1.
 
-    When not to use it: for versions with scores that are not comparable (another judge, another
-    grading prompt); to find the version that caused a loss (compare adjacent versions); to
-    extrapolate.
+    When not to use it:
+
+    - For versions with scores that are not comparable (another judge, another grading prompt).
+    - To find the version that introduced a loss. Compare adjacent versions.
+    - To extrapolate.
 
     References
     ----------

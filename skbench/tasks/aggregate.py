@@ -36,9 +36,10 @@ def aggregate(
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
         Draws of the task scores. A bootstrap is processed in batches, so its draws are not stored.
     weights : None, "category", dict or Series, default=None
-        None gives all tasks equal weights. "category" gives all categories equal weights, and the
-        tasks within a category too. A dict or Series contains the weight of every task, or of every
-        category, which is divided among its tasks. Weights are nonnegative and sum to 1.
+        None weights all tasks equally. "category" weights all categories equally, and also the
+        tasks within a category. A dict or Series contains the weight of every task, or of every
+        category. The weight of a category is divided equally among its tasks. Weights are
+        nonnegative and sum to 1.
     by : {None, "category"}, default=None
         "category" returns the unweighted mean of each category. It cannot be combined with
         `weights`.
@@ -46,8 +47,8 @@ def aggregate(
     Returns
     -------
     Draws of shape (n_draws, n_models) or (n_draws, n_models, n_categories)
-        ``sum_j w_j draws_j``. Its ``interval()`` method returns estimates. Means of categories can
-        be used like draws of task scores, with one task per category.
+        ``sum_j w_j draws_j``. Its ``interval()`` method returns estimates. You can pass means of
+        categories to functions of task scores, as if each category were a task.
 
     Raises
     ------
@@ -87,15 +88,15 @@ def normalize_scores(
 ) -> Draws:
     """Rescale the scores of each task to a range from 0 to 1.
 
-    When not to use it: with ``bounds="bootstrap"`` for results to be compared with another table.
+    When not to use it: with ``bounds="bootstrap"``, if you compare the results with another table.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
         Draws of the task scores. The draws of a bootstrap must fit into memory.
     bounds : tuple (low, high) or "bootstrap"
-        Scores that are mapped to 0 and to 1. Each is a number, or a dict or Series with one number
-        per task, such as the accuracy of guessing and a perfect score. "bootstrap" uses the
+        Scores that are mapped to 0 and to 1, such as the accuracy of guessing and a perfect score.
+        Each is a number, or a dict or Series with one number per task. "bootstrap" uses the
         smallest and the largest draw of all models on the task.
 
     Returns
@@ -118,8 +119,8 @@ def normalize_scores(
     -----
     Longjohn, Gopalan and Casleton (2024), section 2.4, use "bootstrap" bounds, with 100 draws
     according to their printed limits. These bounds widen with the number of draws: 20,000 draws
-    change normalized means by 1 to 1.5 points. They also change if a model is added to the table,
-    and geometric means are 0 in some draw.
+    change normalized means by 1 to 1.5 points. They also change if a model is added to the table.
+    In at least one draw, a model has a score of 0 on the task, so its geometric mean is 0.
 
     Examples
     --------
@@ -161,15 +162,14 @@ def rank_models(
     """Rank the models in every draw, by one of five methods of rank aggregation.
 
     When not to use it: to report which ranks a model may have. With 20 equal models, 95% quantiles
-    of such draws contain all tied ranks in less than 1% of simulations
-    (test_quantiles_of_drawn_ranks_do_not_hold_ties). `rank_confidence_sets` has the nominal
-    coverage.
+    of such draws contain all tied ranks in less than 1% of simulations. Use `rank_confidence_sets`,
+    because it has the nominal coverage.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-        Draws of the task scores. The last two methods need scores as fractions of 1. A bootstrap is
-        processed in batches, so its draws are not stored.
+        Draws of the task scores. The noisy and the binned average rank require scores as fractions
+        of 1. A bootstrap is processed in batches, so its draws are not stored.
     criterion : str, default="mean"
         "mean" and "geometric mean" rank the models' means over tasks. "average rank" averages the
         ranks on each task. "noisy average rank" first adds noise of one percentage point to the

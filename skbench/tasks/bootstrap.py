@@ -35,9 +35,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     `normalize_scores`, `differences` and `rank_models`.
 
     When not to use it: with few items per task, or if all answers are correct or all incorrect. The
-    bootstrap cannot represent outcomes that are absent from the sample; use
-    `HierarchicalBetaBinomial` instead. It also does not include the variation between training
-    runs.
+    bootstrap cannot represent outcomes that are absent from the sample. Use
+    `HierarchicalBetaBinomial` instead. The variation between training runs is not included.
 
     Parameters
     ----------
@@ -59,8 +58,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         For `fit_items`: column of clusters to resample instead of items. Examples are passages with
         several questions, or the item column if items were answered several times.
     random_state : None, int, RandomState or Generator, default=None
-        Source of the draws. `fit` fixes the draws, so all results of a fitted bootstrap use the
-        same ones.
+        Source of the draws. All results of a fitted bootstrap use the same draws.
 
     Attributes
     ----------
@@ -72,8 +70,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Observed scores.
     sigma2_ : ndarray of shape (n_models, n_tasks)
         Sampling variances in closed form, in squared score units; nan for a single item or cluster.
-        For 0/1 scores the variance is ``z (1 - z) / (n - 1)``, whereas the draws have the divisor
-        `n`.
+        For 0/1 scores, the variance is ``z (1 - z) / (n - 1)``. The variance of the draws has the
+        divisor `n`.
     kinds_ : Series of length n_tasks
         How each task is drawn: "binomial", "normal", "items" or "clusters".
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
@@ -90,9 +88,9 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     answered the same items get the same resampled items, and the draws keep their correlation.
     Items with equal scores from all models are drawn together, as a multinomial.
 
-    Quantile intervals have too little coverage with few items and accuracies near 0 or 1: 0.66 to
-    0.79 instead of 0.95, with 20 items and an accuracy of at least 0.9. The guarantee is "model". A
-    model with equal scores on all items has no interval (nan).
+    Quantile intervals have low coverage with few items and accuracies near 0 or 1. With 20 items
+    and an accuracy of at least 0.9, it is 0.66 to 0.79 instead of 0.95. The guarantee is "model".
+    The interval is nan for a model with equal scores on all items.
 
     `fit` draws models independently. If models share items, intervals of differences are then
     usually too wide; use `fit_items`.

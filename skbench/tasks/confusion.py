@@ -37,8 +37,8 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
     The four counts of a matrix are multinomial with a Dirichlet prior. The prior is either known,
     or shared by the tasks of a model and estimated from them.
 
-    When not to use it: for accuracies alone, because `HierarchicalBetaBinomial` is exact for them.
-    Nor to compare models on shared items, because it assumes independent errors.
+    When not to use it: for accuracies alone, because `HierarchicalBetaBinomial` is exact for them;
+    or to compare models on shared items, because it assumes independent errors.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
     prior : float, array-like of shape (4,), "uniform" or frozen scipy distribution, default=0.5
         Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. With "uniform" or a
         distribution, the four concentrations of each model are estimated from all of its tasks, by
-        slice sampling within Gibbs. "uniform" gives a uniform prior to the mean proportions and to
-        ``1 / (1 + sum of the four)``, the correlation of two items of a task. A distribution is the
-        prior of each concentration.
+        slice sampling within Gibbs. "uniform" is a uniform prior of the mean proportions, and of
+        the correlation of two items of a task, ``1 / (1 + sum of the concentrations)``. A
+        distribution is the prior of each concentration.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
@@ -80,7 +80,7 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
 
     Notes
     -----
-    Section 2.2 of [1]_ proposes both versions, with and without the hierarchy.
+    Section 2.2 of [1]_ proposes both versions, with known and with estimated concentrations.
 
     References
     ----------

@@ -28,12 +28,12 @@ _TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 @checked
 class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
-    """Bayesian estimates of the accuracies of models on tasks, shrunk within each model.
+    """Bayesian estimates of model accuracies on tasks, shrunk toward the other tasks of a model.
 
     The number of correct answers of a model on a task is binomial. The accuracies of one model over
-    the tasks follow a Beta(a, b) distribution, and the prior counts `a` and `b` of each model are
-    estimated. Accuracies on small tasks are shrunk toward the accuracies of the model on other
-    tasks.
+    the tasks follow a Beta(a, b) distribution. Its parameters `a` and `b` act like counts of
+    correct and incorrect answers before the evaluation (prior counts), and are estimated for each
+    model. Accuracies on small tasks are shrunk toward the model's accuracies on other tasks.
 
     When not to use it: for scores that are not counts of correct answers, or for clustered items.
     It assumes independent errors between models, so do not use it to compare models on shared
@@ -50,15 +50,15 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         Whether draws are accuracies or scores on new test sets of the same sizes. Intervals of the
         latter are about sqrt(2) times as wide.
     prior : "uniform", "exponential", pair or dict, default="uniform"
-        With "uniform" the mean ``a / (a + b)`` and the intra-task correlation ``1 / (1 + a + b)``
-        are uniform on (0, 1). With "exponential", `a` and `b` are exponential with mean 10,000 as
-        in [1]_. This prior assumes that tasks are similar, and performs poorly on small test sets.
-        A pair of frozen scipy distributions is used as the independent priors of `a` and `b`,
-        truncated to positive values. A dict contains a prior for each model.
+        With "uniform", the mean ``a / (a + b)`` and the intraclass correlation ``1 / (1 + a + b)``
+        of items of a task are uniform on (0, 1). With "exponential", `a` and `b` are exponential
+        with mean 10,000 as in [1]_. This prior assumes that tasks are similar, and performs poorly
+        on small test sets. A pair of frozen scipy distributions is used as the independent priors
+        of `a` and `b`, truncated to positive values. A dict contains a prior for each model.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
-        Source of the draws. `fit` fixes the draws.
+        Source of the draws. All results of a fitted model use the same draws.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         Geometric posterior means of `a` and `b`. Under the uniform prior the arithmetic means are
         infinite.
     log_evidence_ : ndarray of shape (n_models,)
-        Log marginal likelihood of the single answers under the prior, without binomial
+        Log marginal likelihood of the individual answers under the prior, without binomial
         coefficients; nan with ``solver="gibbs"``.
     diagnostics_ : DataFrame of shape (n_models, n_diagnostics)
         With quadrature: the posterior mass at the edge of the grid, and the change of the log
-        evidence on a grid with half the points (many times the actual error). With Gibbs: effective
-        sample sizes and R-hat of `log a`, `log b` and the mean accuracy.
+        evidence on a grid with half the points (a conservative bound of the error). With Gibbs:
+        effective sample sizes and R-hat of `log a`, `log b` and the mean accuracy.
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
-        All draws, computed on first access. `iter_draws` does not store them.
+        All draws, computed on first access. Use `iter_draws` to avoid storing them.
 
     Raises
     ------
@@ -101,16 +101,16 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     -----
     The model is that of section 2.2 of [1]_: ``Y ~ Binomial(N, theta)`` with ``theta ~ Beta(a, b)``
     and separate (a, b) for each model. The grid covers the logit of ``a / (a + b)`` and the log of
-    ``a + b``. Its error in posterior means is below 1e-4 (test_refining_the_grid).
+    ``a + b``. Its error in posterior means is below 1e-4.
 
-    If `draws_` would have more than 10^8 values, weighted means of many tasks are drawn directly.
-    Given (a, b), they come from a normal distribution with a correction for skewness and exact
-    first three moments (test_draws_of_means_are_those_of_sums). Means with different weights are
-    then not based on the same accuracies.
+    If `draws_` would have more than 10^8 values, weighted means over many tasks are drawn without
+    drawing each accuracy. Given (a, b), the mean is drawn from a skewness-corrected normal
+    distribution with exact first three moments. Draws of means with different weights are then
+    independent given (a, b), so do not compare them draw by draw.
 
-    The default prior differs from [1]_. The table has root mean square errors of single accuracies
-    in percentage points, for the 16 models and 19 tasks of [1]_ (test_errors_on_thinned_test_sets).
-    With 711 or more items, as in Tables 7 and 11 of [1]_, both priors agree in all printed digits.
+    The default prior differs from [1]_. The table shows root mean square errors of the accuracies
+    on tasks in percentage points, for the 16 models and 19 tasks of [1]_. With 711 or more items,
+    as in Tables 7 and 11 of [1]_, both priors agree in all printed digits.
 
     ==============  ===========  ===============  =======
     items per task  exponential  direct estimate  default
@@ -119,19 +119,23 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     25              8.6          8.5              8.2
     ==============  ===========  ===============  =======
 
-    Gibbs chains start at draws from the prior. Chains that start at counts in the thousands often
-    fail to converge if tasks differ. In simulations under the exponential prior
-    (``benchmarks/hierarchical.py --chains``: 1 to 19 tasks of 5 to 20,000 items, 200 to 10,000
-    draws), 287 of 384 models had an effective sample size below 100, so `fit` raised an error.
-    Their posterior means differ from quadrature by 0.6 posterior standard deviations in the median
-    and by up to 53. Of the other 97 models, 95% differ by at most 0.02; two differ by 0.27 and
-    0.43. Under the uniform prior `fit` rejected 125 of 192 models, mostly because of too few draws;
-    the median error of these is 0.03 and the largest 0.32.
+    Gibbs chains start at draws from the prior. If tasks differ and the prior has `a` and `b` in the
+    thousands, the chains often fail to converge. `fit` then raises an error, because the effective
+    sample size of a model is below 100. This was simulated with 1 to 19 tasks of 5 to 20,000 items
+    and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). Under the uniform prior, most
+    errors are caused by too few draws. The table shows how far the posterior means are from
+    quadrature, in posterior standard deviations:
+
+    ===========  ========  ==========  ==================================
+    prior        `fit`     models      difference
+    ===========  ========  ==========  ==================================
+    exponential  error     287 of 384  median 0.6, largest 53
+    exponential  no error  97 of 384   at most 0.02 for 95%, largest 0.43
+    uniform      error     125 of 192  median 0.03, largest 0.32
+    ===========  ========  ==========  ==================================
 
     Informative priors determine the result. In the simulation study of [1]_, exchanging the priors
-    of the two models reverses the conclusion, so report `prior_sensitivity`. The study has three
-    misprints: 1000 for 10000 items in the head of Table 1, .097 for .0097 as an end of the
-    bootstrap interval, and 20 for at least 190 standard deviations between 0 and the priors.
+    of the two models reverses the conclusion, so report `prior_sensitivity`.
 
     References
     ----------
@@ -204,7 +208,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     def fit(
         self, X: pd.DataFrame, y: ArrayLike, sigma2: None = None, n: ArrayLike | None = None
     ) -> Self:
-        """Estimate the prior counts of every model, and fix the draws.
+        """Estimate `a` and `b` of every model.
 
         Parameters
         ----------

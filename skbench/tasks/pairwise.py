@@ -41,8 +41,8 @@ def differences(
         Pairs (a, b) of models; by default all pairs. Choose the pairs before you look at the
         results: if you pick the best three of 16 models, you compare all 16.
     confidence_level : float, default=0.95
-        Probability that all intervals cover their true value ("bonferroni"), or that each one does
-        ("none").
+        With "bonferroni", the probability that all intervals cover their true values. With "none",
+        the probability for each interval.
     correction : {"bonferroni", "none"}, default="bonferroni"
         Correction for multiple comparisons.
 
@@ -50,13 +50,14 @@ def differences(
     -------
     Estimate
         One entry per pair, labeled (a, b), with the mean, quantiles and standard deviation of the
-        draws of ``a - b``. Its `confidence_level` is that of each single interval (0.9833 for three
-        comparisons).
+        draws of ``a - b``. Its `confidence_level` is that of a single interval (0.9833 for three
+        comparisons at 0.95).
 
     Raises
     ------
     ValueError
-        If a model is unknown, a pair has twice the same model or occurs twice, or there is no pair.
+        If a model is unknown, a pair contains the same model twice or occurs twice, or there is no
+        pair.
     TypeError
         If `draws` are not Draws of one score per model.
 

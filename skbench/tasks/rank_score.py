@@ -33,7 +33,7 @@ _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
 
 @checked
 class MeanRankScore(Documented, BaseEstimator):
-    """Mean rank score: 1 plus the mean distance from the best model in standard deviations.
+    """Mean rank score: 1 plus the mean standardized distance from the best model.
 
     When not to use it: to decide whether two models differ. Use `rank_sets`, or a paired comparison
     of the items. Scores also change if other models are added or removed.
@@ -41,9 +41,9 @@ class MeanRankScore(Documented, BaseEstimator):
     Parameters
     ----------
     variant : {"welch", "pooled"}, default="welch"
-        "welch" counts only differences that are significant in a Welch test, in standard deviations
-        of the models' means. "pooled" counts all differences, in standard deviations of all raw
-        scores.
+        "welch" ignores differences that are not significant in a Welch test, and divides by the
+        standard deviation of the models' means. "pooled" keeps all differences and divides by the
+        standard deviation of all raw scores.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class MeanRankScore(Documented, BaseEstimator):
     ------
     ValueError
         If a column is missing, if a data set has no score or more than one task or language, or if
-        some raw scores of a model are missing. With ``variant="welch"`` also if a model has a
-        single raw score on a data set.
+        some raw scores of a model are missing. With ``variant="welch"``, also if a model has only
+        one raw score on a data set.
 
     Notes
     -----
@@ -74,8 +74,8 @@ class MeanRankScore(Documented, BaseEstimator):
     on a data set has an infinite score there, and in every mean that includes the data set.
 
     The Welch test assumes independent scores, but the raw scores are bootstrap replicates of one
-    test set. Two equally good models are therefore declared different in 54 to 62% of simulations
-    (nominal 10%; test_gate_calls_equal_models_different).
+    test set. Two equally good models therefore get different scores in 54% to 62% of simulations.
+    The nominal rate is 10%, because either model may come first in the one-sided test at 5%.
 
     References
     ----------
@@ -121,7 +121,7 @@ class MeanRankScore(Documented, BaseEstimator):
         y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists, default=None
             Raw scores of each row; higher is better. nan or an empty list is a missing score. Rows
             with the same model and data set are combined. None uses the column score of `X`. If
-            `half_width` is passed, `y` has the mean scores.
+            `half_width` is passed, `y` contains the mean scores.
         half_width : array-like of shape (n_rows,), default=None
             The half width ``1.96 s / sqrt(n_runs)`` that a leaderboard reports with each mean.
         n_runs : int or array-like of shape (n_rows,), default=10

@@ -21,16 +21,17 @@ from skbench.tasks._runs import run_moments
 
 @checked
 class RepeatedRuns(Documented, BaseEstimator):
-    """Performance from K evaluations, each on a bootstrap sample of the test set.
+    """Performance estimated from K evaluations, each on a bootstrap sample of the test set.
 
     When not to use it: for runs that differ only by the random seed, because they contain no
-    information about the sampling of items. Use clusters of answers to each item instead.
+    information about the sampling of items. Use the per-item scores of all runs instead, with the
+    item as cluster.
 
     Parameters
     ----------
     interval : {"bootstrap", "sem"}, default="bootstrap"
         "bootstrap" is a confidence interval for the true performance. "sem" is the interval that
-        leaderboards of this kind publish; it has too little coverage.
+        leaderboards of this kind publish; its coverage is too low.
 
     Attributes
     ----------
@@ -45,19 +46,19 @@ class RepeatedRuns(Documented, BaseEstimator):
     Warns
     -----
     UserWarning
-        If some model was evaluated once or has the same score in every run. Its interval is nan.
+        If a model was evaluated only once, or has the same score in every run. Its interval is nan.
 
     Notes
     -----
-    Let `s` be the standard deviation (``ddof=1``) of the K scores. Bootstrap samples vary around
-    the test set as the test set varies around the true performance. The standard error of the mean
-    score is therefore ``s sqrt(1 + 1 / K)``, and the interval is ``mean -+ t s sqrt(1 + 1 / K)``
-    with K - 1 degrees of freedom. The guarantee is "model": with few items and scores near 0 or 1
-    the scores are not normal (coverage of 0.29 to 0.43 at accuracy 0.99).
+    Let `s` be the standard deviation (``ddof=1``) of the K scores. The score on a bootstrap sample
+    varies around the score on the test set, just as that score varies around the true performance.
+    The standard error of the mean score is therefore ``s sqrt(1 + 1 / K)``, and the interval is
+    ``mean -+ t s sqrt(1 + 1 / K)`` with K - 1 degrees of freedom. The guarantee is "model": with
+    few items and scores near 0 or 1, the scores are not normal. At accuracy 0.99, coverage is 0.29
+    to 0.43.
 
-    "sem" is ``mean -+ z s / sqrt(K)`` with the normal quantile, which leaderboards round to 1.96.
-    It covers the true performance in about 43% of the cases for K = 10
-    (test_coverage_of_the_truth). Its guarantee is "none".
+    "sem" is ``mean -+ z s / sqrt(K)`` with the normal quantile (1.96, as rounded by leaderboards).
+    For K = 10, it covers the true performance in about 43% of cases. Its guarantee is "none".
 
     Examples
     --------

@@ -38,8 +38,8 @@ class WeightSimplex(Documented, BaseEstimator):
     model is at most `z` standard errors of the difference, the weighting is undecided (gray in the
     plot).
 
-    When not to use it: as a significance test. The two best models are selected by the same scores
-    that are compared, at thousands of weightings. `rank_confidence_sets` tests a single weighting.
+    When not to use it: as a significance test. The same scores select and compare the two best
+    models, at thousands of weightings. `rank_confidence_sets` tests a single weighting.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class WeightSimplex(Documented, BaseEstimator):
     decided_ : ndarray of bool of shape (n_weightings,)
         Whether the lead is more than `z` standard errors.
     fractions_ : Series
-        Share of the weightings that each model wins, largest first. "undecided" is last.
+        Fraction of the weightings that each model wins, largest first. "undecided" is last.
 
     See Also
     --------
@@ -80,8 +80,8 @@ class WeightSimplex(Documented, BaseEstimator):
     -----
     Section 2.3 and appendix A.2 of [1]_. The score of a category is the mean over its tasks, and
     ``Var[S_A - S_B] = Var S_A + Var S_B - 2 rho sqrt(Var S_A Var S_B)``. The binomial variance in
-    the paper has an index misprint; it is ``p (1 - p) / n``. The maps of the paper use ``z = 2``,
-    and ``2 sqrt(1/2)`` for correlated models, which is equivalent to ``rho=0.5``. `fit_draws` takes
+    the paper has an index misprint; it is ``p (1 - p) / n``. The maps of the paper use ``z = 2``.
+    For correlated models they use ``2 sqrt(1/2)``, equivalent to ``rho=0.5``. `fit_draws` computes
     means and covariances from draws, and so accounts for shared items.
 
     References

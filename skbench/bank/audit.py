@@ -29,11 +29,12 @@ class ItemAudit(Printed):
     ----------
     items : DataFrame
         One row per item, with these columns. `n_models` is the number of models that answered the
-        item. `difficulty` is their mean score (a high value means an easy item). `discrimination`
-        has the interval ends `low` and `high`. `p_value` tests one-sided that the discrimination is
-        not negative. `wrong_key_probability` is the probability of a wrong answer key; it is nan
-        with fewer than 30 items. `flagged` is "wrong key", "no variation" (all scores are equal),
-        "duplicate of ..." or "".
+        item. `difficulty` is their mean score, as in classical test theory; higher is easier.
+        `discrimination` is the item-rest correlation, with the interval from `low` to `high`.
+        `p_value` is one-sided, for the hypothesis that the discrimination is not negative.
+        `wrong_key_probability` is the probability of a wrong answer key; it is nan with fewer than
+        30 items. `flagged` is "wrong key", "no variation" (all scores are equal), "duplicate of
+        ..." or "".
     reliability : Estimate
         Cronbach's alpha of the benchmark. For correct and incorrect answers it equals KR-20.
     n_complete : int
@@ -41,7 +42,7 @@ class ItemAudit(Printed):
     n_models : int
         Number of models.
     n_effective_models : float
-        Number of independent models with the same information.
+        Effective number of models: the number of independent models with the same information.
     """
 
     items: pd.DataFrame

@@ -245,7 +245,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of votes with the predicted outcome (accuracy).
+        """Return the fraction of votes with the predicted outcome (accuracy).
 
         Parameters
         ----------
@@ -301,16 +301,17 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
         scale : {"logit", "elo"}, default="logit"
             As in `estimate`.
         confidence_level : float, default=0.95
-            Confidence level of each interval, and simultaneously of all pairs and ranks.
+            Confidence level of each interval, and simultaneous level of all pairs and ranks.
 
         Returns
         -------
         Leaderboard
-            With ``to_frame()``, ``rank_sets`` and ``ties`` (letters); ``n_items`` counts votes.
+            ``n_items`` is the number of votes. Models that share a letter in ``ties`` do not differ
+            significantly.
 
         Notes
         -----
-        Ranks and letters follow from t tests of all pairs at the Bonferroni level.
+        Ranks and letters come from Bonferroni-adjusted t tests of all pairs.
         """
         estimate = self.estimate(scale, confidence_level)
         place = self.standing_.where(self.standing_ != 0, self.ratings_).to_numpy()

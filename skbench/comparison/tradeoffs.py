@@ -33,10 +33,10 @@ class Tradeoff(Printed):
         simultaneous at `confidence_level`; those of several models are not.
     dominates : ndarray of bool of shape (n_models, n_models)
         Entry (j, k): model `j` has a significantly better score and a significantly lower cost
-        than model `k`, or the same cost if both are known exactly. All True entries are correct
-        together with probability `confidence_level`.
+        than model `k`, or the same cost if both are known exactly. With probability
+        `confidence_level`, all True entries are correct.
     confidence_level : float
-        Confidence level of both statements.
+        Joint level of the two intervals of a model, and of all True entries of `dominates`.
     greater_is_better : bool
         Whether high scores are good.
     score_name, cost_name : str
@@ -57,9 +57,12 @@ class Tradeoff(Printed):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model, the best score first.
 
-        Columns are score and cost with their intervals; `dominated` (significantly) and
-        `dominated_by`, the cheapest dominating model; `may_be_on_frontier`, for models that are
-        not dominated; and `on_observed_frontier`, by the estimates without their uncertainty.
+        The columns are score and cost with their intervals, and:
+
+        - `dominated`: whether another model dominates it significantly,
+        - `dominated_by`: the cheapest of these other models,
+        - `may_be_on_frontier`: whether no model dominates it significantly,
+        - `on_observed_frontier`: whether no model dominates it by the estimates alone.
         """
         columns = {}
         for name, e in (("score", self.score), ("cost", self.cost)):

@@ -187,8 +187,9 @@ class MeanRankScore(Documented, BaseEstimator):
         -------
         DataFrame
             One row per model that was evaluated on all selected data sets, best first. "score" is
-            the published mean rank score, and "distance" counts all differences. "low" and "high"
-            are the best and the worst rank in the set. "best" is true if the model may be the best.
+            the published mean rank score. "distance" is this score without the Welch test. "low" and
+            "high" are the best and the worst rank in the set. "best" is true if the model may be
+            the best.
 
         Raises
         ------
@@ -196,16 +197,15 @@ class MeanRankScore(Documented, BaseEstimator):
             Before `fit`.
         ValueError
             If the selected data sets do not exist, if no model was evaluated on all of them, or if
-            a model has a single raw score.
+            a model has only one raw score.
 
         Notes
         -----
         The ranks are those of the true mean scores, with the weights of the mean rank score. All
         pairs are compared by t tests with a Bonferroni correction. The standard errors are those of
         `skbench.stats.rank_scores.rank_score_errors`, which assume independent models. If all
-        models are equal, some pair is distinguished with a probability of at most ``1 -
-        confidence_level`` (test_rank_sets_of_equal_models). If models share items, the sets are too
-        wide.
+        models are equal, the familywise error rate is at most ``1 - confidence_level``. If models
+        share items, the sets are too wide.
         """
         check_is_fitted(self)
         chosen = self._chosen({"language": language, "task": task, "dataset": dataset})

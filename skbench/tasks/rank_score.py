@@ -187,9 +187,9 @@ class MeanRankScore(Documented, BaseEstimator):
         -------
         DataFrame
             One row per model that was evaluated on all selected data sets, best first. "score" is
-            the published mean rank score. "distance" is this score without the Welch test. "low" and
-            "high" are the best and the worst rank in the set. "best" is true if the model may be
-            the best.
+            the published mean rank score. "distance" is this score without the Welch test. "low"
+            and "high" are the best and the worst rank in the set. "best" is true if the model may
+            be the best.
 
         Raises
         ------

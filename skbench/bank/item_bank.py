@@ -30,12 +30,12 @@ _LEAST_VARIANCE = 0.05  # added to p (1 - p), to bound the residuals of items th
 
 @checked
 class ItemBank(Documented, BaseEstimator):
-    """Item bank: the answers of earlier models to the items of a benchmark.
+    """Store the answers of earlier models to a benchmark, to test new models on few items.
 
-    The bank estimates the easiness of every item and the correlations between items. With a bank,
-    `UnitLevelModel` estimates the score of a new model on the whole benchmark from a few items.
+    `fit` estimates the easiness of every item and the correlations between items. `UnitLevelModel`
+    uses the fitted bank to estimate a new model's score on the whole benchmark from a few items.
 
-    When not to use it: if new models answer other items than the earlier ones.
+    When not to use it: if the new models answered items that are not in the bank.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class ItemBank(Documented, BaseEstimator):
     n_components : int, default=32
         Maximum number of components.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the randomized singular value decomposition. The result depends on the seed only
-        with more than 1500 models.
+        Seed of the randomized singular value decomposition, which is used only with more than
+        1500 models.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class ItemBank(Documented, BaseEstimator):
     scores_ : ndarray of shape (n_items, n_models)
         Mean scores over repeated runs; nan if a score is missing.
     easiness_ : ndarray of shape (n_items,)
-        Log odds that an average model answers the item correctly. If scores are not 0/1 (see
-        `binary_`), the expected score.
+        Log odds that an average model answers the item correctly (the negative of the difficulty
+        in item response theory). For scores other than 0 and 1, the expected score.
     ability_ : ndarray of shape (n_models,)
-        Log odds that the model answers an average item correctly. If scores are not 0/1, the mean
-        score.
+        Log odds that the model answers an average item correctly. For scores other than 0 and 1,
+        the mean score.
     components_ : ndarray of shape (n_items, n_components)
-        Components of the answers beyond easiness.
+        Principal components of the residuals, after easiness and ability are removed.
     n_answers_ : ndarray of shape (n_items,)
         Number of models that answered each item.
     binary_ : bool
@@ -77,7 +77,7 @@ class ItemBank(Documented, BaseEstimator):
     Raises
     ------
     ValueError
-        If columns, scores or names are missing, or if no model is left.
+        If columns, scores or names are missing, or if all models are excluded.
 
     Warns
     -----
@@ -91,7 +91,7 @@ class ItemBank(Documented, BaseEstimator):
 
     The components are the left singular vectors of the standardized residuals, multiplied by their
     singular values (`skbench.stats.easiness.residual_components`). A linear model on the components
-    is a kernel method that gives more weight to earlier models similar to the new one.
+    gives more weight to earlier models that are similar to the new model.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def gate(
     confidence_level: GateLevel = 0.95,
     false_discovery_rate: Level = 0.05,
 ) -> GateResult:
-    """Decide whether a candidate may replace a baseline, from the items both models answered.
+    """Test whether a candidate may replace a baseline (non-inferiority on shared items).
 
     Parameters
     ----------
@@ -62,36 +62,38 @@ def gate(
     margin : float
         Tolerated loss (non-inferiority margin), above 0, in the units of the score.
     relative : bool, default=False
-        Whether `margin` is a share of the baseline's mean. That mean is taken as known.
+        Whether `margin` is a share of the baseline's mean. The sampling error of this mean is
+        ignored.
     fail : {"worse", "margin"}, default="worse"
-        With "worse", the gate fails a significantly worse candidate, unless the loss is
-        significantly smaller than the margin. With "margin", it fails only a candidate that is
-        significantly worse by more than the margin.
+        With "worse", the gate fails if the candidate is significantly worse and the loss may
+        reach the margin. With "margin", it fails only if the loss is significantly larger than
+        the margin.
     worst : float, default=None
-        Floor for the candidate's worst topic of `by`, in the units of the score. The gate then
-        also fails if the interval of the worst topic's score (`extremes`) lies below the floor.
-        It passes only if that whole interval is at or above the floor and, without a bank, so is
-        the candidate's mean on every topic.
+        Floor for the candidate's worst topic of `by`, in the units of the score. The gate fails
+        if the whole interval of the worst topic's score (`extremes`) is below the floor. To pass,
+        the whole interval must be at or above the floor. Without a bank, the candidate's mean on
+        every topic must also reach the floor.
     missing : {"drop", "wrong"}, default="drop"
         How to treat items that one of the two models did not answer: skip them with a warning,
         or score them 0.
     bank : ItemBank, default=None
-        Item bank of earlier models' answers. The difference then refers to all items of the bank
-        and comes from joint posterior draws (`ItemBank.sample`).
+        Item bank of earlier models' answers. With a bank, the difference is estimated for all
+        items of the bank, from joint posterior draws (`ItemBank.sample`).
     model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
-        Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
-        verdict refers to all items, with equal weights. Topics have no verdicts, and each of
-        their intervals holds for one topic, without adjustment for their number.
+        Columns that define the topics; with a bank, its topic column. The result has one row per
+        topic in `topics`. The verdict still refers to all items, with equal weights. Topics have
+        no verdicts, and their intervals are not adjusted for multiple comparisons.
     bounds, population
-        As in `compare_models`; with `by`, a `population` for each topic.
+        As in `compare_models`. With `by`, `population` has one number per topic.
     confidence_level : float, default=0.95
         Confidence level of the two-sided interval, at least 0.8. A candidate that is exactly as
-        good as the baseline fails with probability ``(1 - confidence_level) / 2``.
+        good as the baseline fails with probability ``(1 - confidence_level) / 2``, by default
+        2.5%.
     false_discovery_rate : float, default=0.05
-        Expected share of false discoveries (Benjamini and Hochberg) among the topics, and among
-        the items, reported as changed.
+        False discovery rate (Benjamini and Hochberg) of the topics reported as changed, and of
+        the items reported as changed.
 
     Returns
     -------
@@ -101,8 +103,8 @@ def gate(
     Raises
     ------
     ValueError
-        If `margin` is not above 0, `worst` is given without topics or is outside the range of
-        scores, or the models share no items; and as in `compare_models`.
+        If `margin` is not above 0, or the models share no items. If `worst` is given without
+        topics or is outside the range of scores. Also as in `compare_models`.
 
     Warns
     -----
@@ -112,31 +114,33 @@ def gate(
     Notes
     -----
     The interval is that of `compare_models` for candidate minus baseline. The gate passes if
-    ``low > -margin``. Otherwise it fails if ``high < 0`` (or ``high < -margin``), and is
-    undecided if not. For bounded scores other than 0 and 1, the low end also counts the added
-    worst-case item or cluster in the mean, because rare large losses are missed most often.
+    ``low > -margin``. Otherwise it fails if ``high < 0`` (``fail="worse"``) or ``high < -margin``
+    (``fail="margin"``). In all other cases it is undecided. For bounded scores other than 0 and
+    1, the variance at each end includes one added worst-case item or cluster. At the low end, the
+    mean also includes it, because rare large losses are easily missed.
 
-    The worst topic comes from 4000 joint draws with a fixed seed: posterior draws of the bank, or
-    of `MixedModel` fitted to the topics of both models. Its interval is that of the lowest score
-    of all topics, so it needs no adjustment for their number. It includes the interval of the
-    mean of the lowest topics, as many as may be equal. At confidence level 0.95, a candidate with
-    its worst topic at the floor failed in at most 3.8% of gates in each of 16 simulated settings,
-    some with several topics at the lowest score.
+    **Worst topic.** Its score is estimated from 4000 joint posterior draws of all topics, with a
+    fixed seed. The draws come from the bank, or from a `MixedModel` fitted to the topics of both
+    models. The interval is that of the minimum over topics, so it needs no adjustment for their
+    number. If several topics may be equally low, the interval also includes that of their mean.
+    In 16 simulated settings at confidence level 0.95, at most 3.8% of gates failed a candidate
+    whose worst topic was exactly at the floor.
 
-    A topic with its own mean below the floor rules out a pass (except with a bank), and so does a
-    topic without answers of the candidate. A pass still proves little about a topic with few
-    items, because its draws are shrunk toward the others. Next to five topics of 100 items at
-    0.9, a topic of five items at 0.5 passed a floor of 0.7 in 14.5% of gates, and one of ten
-    items in 7%.
+    The gate cannot pass if the candidate has no answers in a topic, or (without a bank) a mean
+    below the floor there. A pass is weak evidence for a topic with few items, because its draws
+    are shrunk toward the other topics. For example, let five topics of 100 items have the score
+    0.9, and one small topic the score 0.5. The gate with a floor of 0.7 then passed in 14.5% of
+    simulations if the small topic had five items, and in 7% if it had ten.
 
-    `power` is the probability that this gate, with this number of such items, fails a candidate
-    that is worse by the margin. With ``fail="margin"``, it is the probability that a candidate
-    that is as good passes. `items_needed` is the number of items for a power of 0.8. Both refer to
-    the interval that is printed: McNemar's exact test for binary scores, a noncentral t
-    otherwise (test_stated_power_is_the_simulated_one), or the posterior standard deviation.
+    **Power.** `power` is the probability that the gate, with the same number of such items, fails
+    a candidate whose loss equals the margin. With ``fail="margin"``, it is the probability that
+    an equally good candidate passes. `items_needed` is the number of items for a power of 0.8.
+    Both are computed for the reported interval: from McNemar's exact test for binary scores, from
+    a noncentral t distribution for other scores, and from the posterior standard deviation with
+    a bank.
 
-    When not to use it: repeatedly while answers arrive (use `SequentialComparison`); to prove
-    that a candidate is better (use `compare_models`).
+    When not to use it: repeatedly during a run (use `SequentialComparison`); to show that a
+    candidate is better (use `compare_models`).
 
     Examples
     --------

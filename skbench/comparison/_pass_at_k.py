@@ -95,13 +95,14 @@ def pass_at_k(
         One row per answer, with a `score` of 0 or 1; or one row per model and item, with the
         columns `n_correct` and `n_runs`. Any dataframe that narwhals reads is accepted.
     k : int, default=3
-        Number of answers drawn without replacement; at most the number of runs of every item.
+        Number of answers k. Every item needs at least k runs.
     all_of_them : bool, default=False
         Whether all k answers must be correct (pass^k).
     by : str or list of str, default=None
         Columns of topics, for one estimate per model and topic.
     model, item, score, n_correct, n_runs : str
-        Names of the columns. Counts are used if both of their columns exist.
+        Names of the columns. If the columns `n_correct` and `n_runs` exist, they are used instead
+        of `score`.
     topic : str or list of str or None, default="topic"
         Columns of the topic, which may be absent. Item ids need to be unique only within a
         topic; with None they must be unique in the whole table.
@@ -118,19 +119,20 @@ def pass_at_k(
     Raises
     ------
     ValueError
-        If `k` exceeds the runs of an item, scores are not 0 or 1, or counts are impossible; and as
-        in `leaderboard`.
+        If `k` exceeds the number of runs of any item, scores are not 0 or 1, or counts are
+        impossible. Also as in `leaderboard`.
 
     Notes
     -----
     For an item with c correct answers in R runs, the unbiased estimate is
     ``1 - C(R - c, k) / C(R, k)`` for pass@k, and ``C(c, k) / C(R, k)`` for pass^k
-    (`skbench.stats.repeats.pass_at_k`). The result is the mean over items. Its interval is over
-    items (with clusters, CR2), by `skbench.stats.repeats.item_mean_interval`. With 40 items of 8
-    runs, intervals cover 0.93 to 0.98 at means from 0.03 to 0.95 (test_intervals_cover).
+    (`skbench.stats.repeats.pass_at_k`). The result is the mean over items. Its interval treats the
+    items, not the runs, as the sample (`skbench.stats.repeats.item_mean_interval`). With clusters
+    it uses the cluster-robust CR2 variance. In simulations with 40 items and 8 runs of each, 95%
+    intervals covered 0.93 to 0.98, for true values from 0.03 to 0.95.
 
-    When not to use it: for a k chosen after seeing the results; if runs repeat the same greedy
-    answer.
+    When not to use it: for a k that was chosen after seeing the results; with greedy decoding,
+    because all runs are identical.
 
     Examples
     --------

@@ -17,26 +17,29 @@ _Chance: TypeAlias = Annotated[float, Range(0, 1, "low")]
 
 @checked
 class SequentialMean(Sequential):
-    """Estimate a mean score batch by batch, with an interval that is valid at every look.
+    """Estimate a mean score batch by batch, and stop as soon as it is precise enough.
+
+    The interval is valid at every look, that is, after every batch (anytime-valid inference).
 
     Parameters
     ----------
     target : float, default=None
-        Decide whether the mean is "above" or "below" this value, which must be within the bounds.
+        Value to compare the mean with, within the bounds. The verdict is "above" or "below" once
+        the interval excludes it.
     width : float, default=None
-        Decide "precise" once the interval is no wider than this. Without `target` and `width`, the
-        verdict stays "undecided".
+        The verdict is "precise" once the interval is no wider than this. Without `target` and
+        `width`, the verdict stays "undecided".
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
     name : str, default=None
         Name of the model, which is stored in the state.
     max_items : int, default=None
-        Number of items available, from which `chance` and `futile` are computed.
+        Number of available items. It is needed for the results `chance` (the probability of a
+        decision by then) and `futile`.
     futility : float, default=0.05
-        Probability of a decision below which continuing is futile.
+        The result is `futile` if `chance` is below this value.
     confidence_level : float, default=0.95
-        Confidence level of the interval, simultaneous over all looks. It is set once, because
-        every look uses it.
+        Confidence level of the interval, simultaneous over all looks.
 
     Attributes
     ----------
@@ -47,19 +50,18 @@ class SequentialMean(Sequential):
 
     Notes
     -----
-    The interval is the betting confidence sequence of `skbench.stats.betting`, intersected over
-    all looks. The order of the items must be unrelated to their scores, so shuffle them once.
-    Results depend on which items each look includes, but not on their order within a batch.
+    The interval is the intersection, over all looks, of the betting confidence sequence of
+    `skbench.stats.betting`. The order of the items must be unrelated to their scores, so shuffle
+    them once. The order within a batch does not matter.
 
-    Items are identified by ``items=``, else by the index of a pandas Series, else by numbers that
-    continue from `n_items` (also if the index is 0, 1, 2, ...). Each item counts once.
-    If items are in clusters, pass the means of whole clusters as scores and the ids of the
-    clusters as items, because dependent items counted as independent make wrong verdicts
-    frequent. `save` and `load` keep the state in a file, with a hash of every id. A file that was
-    edited raises an error.
+    Each item counts once. Items are identified by ``items=``. Without it, they are identified by
+    the index of a pandas Series, or else numbered from `n_items` on. The index 0, 1, 2, ... is
+    ignored. For clustered items, pass the means of whole clusters as scores and the ids of the
+    clusters as items. Otherwise wrong verdicts are frequent, because items of a cluster are
+    dependent. `save` and `load` keep the state in a file. A file that was edited raises an error.
 
-    When not to use it: if the number of items is fixed in advance, because then an ordinary
-    interval is shorter.
+    When not to use it: if the number of items is fixed in advance, because an ordinary interval
+    is then shorter.
 
     Examples
     --------
@@ -148,15 +150,19 @@ class SequentialMean(Sequential):
 
 @checked
 class SequentialComparison(Sequential):
-    """Compare two models batch by batch, with a verdict that is valid at every look.
+    """Compare two models batch by batch, and stop as soon as one is significantly better.
+
+    The verdict is valid at every look, that is, after every batch (anytime-valid inference). It
+    is "undecided", the name of the better model, or "equivalent".
 
     Parameters
     ----------
     names : tuple of two str, default=("a", "b")
-        Names of the models. The verdict is the name of the better model.
+        Names of the models.
     margin : float, default=None
-        Decide "equivalent" once the interval shows a difference smaller than this. It must be
-        smaller than the range of the scores.
+        Equivalence margin, smaller than the range of the scores. The verdict is "equivalent" once
+        the whole interval lies between ``-margin`` and ``margin``. None never decides
+        "equivalent".
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
     max_items, futility, confidence_level : int, float and float
@@ -172,14 +178,15 @@ class SequentialComparison(Sequential):
     Notes
     -----
     The interval is the betting confidence sequence of the paired differences
-    (`skbench.stats.betting`). Items are identified as in `SequentialMean`, and those in clusters
-    are also passed as cluster means. Two pandas Series need the same index.
+    (`skbench.stats.betting`). Items are identified as in `SequentialMean`. For clustered items,
+    pass one mean per cluster. If the scores are pandas Series, both must have the same index.
 
-    With 60 looks, the verdict on two equal models is wrong in at most 5% of runs. Models 15
-    percentage points apart take 1.3 to 1.6 times the items of a fixed-size test with power 0.8
-    (test_sixty_looks_keep_the_level, test_expected_items). For items drawn with unequal
-    probabilities, pass the weighted differences to a `SequentialMean` with ``target=0`` and bounds
-    that contain them.
+    In simulations with 60 looks, the verdict on two equal models was wrong in at most 5% of runs.
+    To detect a difference of 15 percentage points, it needs 1.3 to 1.6 times as many items as a
+    fixed-size test with power 0.8.
+
+    If items are drawn with unequal probabilities, use `SequentialMean` for the weighted
+    differences, with ``target=0``. Set `bounds` to the range of the weighted differences.
 
     When not to use it: if the number of items is fixed in advance (use `compare_models`).
 

@@ -71,31 +71,31 @@ def compare_models(
         topic; with None they must be unique in the whole table.
     cluster : str, default=None
         Column of clusters of dependent items, such as the passage that several questions share.
-        Pass the item column if models answered items several times.
+        If models answered items several times, pass the item column.
     cluster_weight : {"item", "cluster"}, default="item"
-        What has equal weight. With "cluster" the estimand is the expected difference on a
-        randomly drawn cluster. It uses cluster means over the items that all models answered.
+        Whether items or clusters have equal weights. With "cluster" the estimand is the expected
+        difference on a random cluster, from cluster means over the items that all answered.
     by : str or list of str, default=None
         Columns of groups, such as the topic. Models are compared within each group.
     confidence_level : float, default=0.95
         Confidence level, simultaneous over all comparisons unless ``adjust="none"``.
     adjust : {"none", "bonferroni", "holm"}, default="bonferroni"
-        Adjustment for the number of comparisons. "holm" adjusts p-values by Holm's method, but
-        intervals and verdicts by Bonferroni's.
+        Adjustment for the number of comparisons. "holm" adjusts only p-values by Holm's method;
+        intervals and verdicts are adjusted by Bonferroni's.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a model did not answer: skip them, score them 0, or raise an
         error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None means 0 and 1 if all scores lie between them, or
-        the scale that whole numbers suggest, such as 1 to 5. Otherwise, and with infinite
-        bounds, intervals are t intervals.
+        Smallest and largest possible score. By default 0 and 1 if all scores lie between them, or
+        for whole numbers a rating scale such as 1 to 5. Without bounds, or with infinite ones,
+        intervals are plain t intervals.
     population : int, Series or dict, default=None
-        Number of items of the whole benchmark if `items` holds a random sample of them; one
+        Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
         number, or one for each group of `by`. None means an infinite population.
     bank : ItemBank, default=None
-        Item bank of earlier models' answers. Differences then refer to all items of the bank and
-        come from joint posterior draws (`ItemBank.sample`). Models may have answered different
-        items.
+        Item bank of earlier models' answers. With a bank, differences are estimated for all items
+        of the bank, from joint posterior draws (`ItemBank.sample`). Models may have answered
+        different items.
 
     Returns
     -------
@@ -104,29 +104,29 @@ def compare_models(
     Raises
     ------
     ValueError
-        If columns, labels or scores are missing, models are unknown or identical, answers are
-        repeated without `cluster`, an item is in two clusters, or two models share clusters but
-        no items.
+        If columns, labels or scores are missing, or models are unknown or identical. If answers
+        are repeated without `cluster`, or an item is in two clusters. If two models share
+        clusters but no items.
 
     Warns
     -----
     UserWarning
-        If models answered different items, share no items, have all items in one cluster, or
-        differ equally on every item; or if there are few differences and they are skewed.
+        If models answered different items, share no items, or have all items in one cluster. If
+        the differences are equal on all items, or few and skewed.
 
     Notes
     -----
     Several answers to an item are averaged first. The mean difference has the cluster-robust CR2
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
-    For bounded scores, each end of the interval is computed after adding one worst-case item
-    (`skbench.stats.worst_case`), because a few equal differences cannot rule out rare failures.
-    With clusters this does not cover rare failures of whole clusters, so the guarantee is "each
-    group, unless skewed". With ``cluster_weight="cluster"`` one worst-case cluster is added.
+    For bounded scores, the variance at each end of the interval includes one added worst-case
+    item (`skbench.stats.worst_case`), because a few equal differences cannot rule out rare
+    failures. This does not cover rare failures of whole clusters. With clusters the guarantee is
+    therefore "each group, unless skewed". ``cluster_weight="cluster"`` adds a whole cluster.
 
-    Correct and incorrect answers (1 and 0) to independent items have McNemar's exact p-value and
-    an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The verdict is
-    "better" if and only if the interval lies above 0.
+    Scores of 1 and 0 on independent items have McNemar's exact p-value and an interval that
+    agrees with it (`skbench.stats.paired.mcnemar_interval`). The verdict is "better" if and only
+    if the interval lies above 0.
 
     Two named models are compared on the items that both answered, or by Welch's test if they
     share none. All pairs are compared by least squares of ``score = model + item``
@@ -136,7 +136,7 @@ def compare_models(
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
     same items, so the correlation r is high and the difference is precise [1]_.
 
-    When not to use it: if items are missing because they are hard.
+    When not to use it: if models skipped items because they are hard.
 
     References
     ----------

@@ -43,12 +43,12 @@ class KemenyOrder(Printed):
 
 
 def kemeny_order(scores: Table) -> KemenyOrder:
-    """Find the order of models with the fewest disagreements with the tasks (Kemeny).
+    """Find the order of models that disagrees least with their orders on the tasks (Kemeny).
 
     Parameters
     ----------
     scores : DataFrame or array-like of shape (n_models, n_tasks)
-        Score of each model on each task; high is good. Only the order within a task matters.
+        Score of each model on each task. Higher is better. Only the order within a task matters.
 
     Returns
     -------
@@ -62,15 +62,17 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Warns
     -----
     UserWarning
-        If a heuristic is used, because a group has more than 16 models.
+        If the order comes from a heuristic, because more than 16 models have to be ordered
+        together (see the notes).
 
     Notes
     -----
-    The order minimizes Kendall's distance [1]_: the number of pairs of models in the opposite
-    order on a task, summed over tasks. Ties cost nothing. The order is exact if majorities split
-    the models into groups of at most 16. Larger groups are ordered by their Borda counts and
-    improved by moving single models. If several orders are optimal, one is returned, which may
-    depend on the order of the rows.
+    The order minimizes Kendall's distance [1]_. This is the number of pairs of models that are in
+    the opposite order on a task, summed over tasks. Ties cost nothing. Pairwise majorities often
+    split the models into groups that can be ordered separately. Groups of up to 16 models are
+    ordered exactly. Larger groups are ordered by Borda counts, and improved by moving single
+    models. If several orders are optimal, one of them is returned. It may depend on the order of
+    the rows.
 
     When not to use it: if the size of differences matters, or if scores have sampling error (use
     `rank_confidence_sets`).

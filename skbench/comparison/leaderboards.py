@@ -126,32 +126,33 @@ def leaderboard(
     items : dataframe
         Per-item scores, one row per model and item, in any dataframe that narwhals reads.
     model, item, score : str
-        Names of the columns. High scores are good.
+        Names of the columns. Higher scores are better.
     topic : str or list of str or None, default="topic"
         Columns of the topic, which may be absent. Item ids need to be unique only within a
         topic; with None they must be unique in the whole table.
     cluster : str, default=None
-        Column of clusters of dependent items. Pass the item column if models answered items
-        several times.
+        Column of clusters of dependent items. If models answered items several times, pass the
+        item column, because answers to one item are dependent.
     topics : str or list of str, default=None
         Columns of topics. The score is then the mean of the topic means, with equal weights. None
         weights items equally.
     confidence_level : float, default=0.95
-        Confidence level of each score's interval, and simultaneously of all pairs and rank sets.
+        Confidence level: of each score's interval individually, and of all pairwise differences
+        and rank sets simultaneously.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a model did not answer: skip them, score them 0, or raise an
         error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None means 0 and 1 if all scores lie between them, or
-        the scale that whole numbers suggest, such as 1 to 5. Otherwise, and with infinite
-        bounds, intervals are t intervals.
+        Smallest and largest possible score. By default 0 and 1 if all scores lie between them, or
+        for whole numbers a rating scale such as 1 to 5. Without bounds, or with infinite ones,
+        intervals are plain t intervals.
     population : int, Series or dict, default=None
-        Number of items of the whole benchmark if `items` holds a random sample of them; one
+        Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
         number, or one for each topic. None means an infinite population.
     bank : ItemBank, default=None
-        Item bank of earlier models' answers. Scores, differences and ranks then refer to all
-        items of the bank and come from joint posterior draws (`ItemBank.sample`). Models may
-        have answered different items.
+        Item bank of earlier models' answers. With a bank, scores, differences and ranks are
+        estimated for all items of the bank, from joint posterior draws (`ItemBank.sample`).
+        Models may have answered different items.
 
     Returns
     -------
@@ -160,34 +161,38 @@ def leaderboard(
     Raises
     ------
     ValueError
-        If columns, labels or scores are missing, answers are repeated without `cluster`, a model
-        has no items in a topic, or every model has a topic with items of only one cluster.
+        - If columns, labels or scores are missing.
+        - If answers are repeated without `cluster`.
+        - If a model has no items in a topic.
+        - If no model has at least two clusters (or items) in every topic.
 
     Warns
     -----
     UserWarning
-        If models answered different items, share no items with others, or have a topic with items
-        of only one cluster. In the last two cases a model may have any rank.
+        - If models answered different items.
+        - If a model shares no items with the others. Its rank is then undetermined.
+        - If a model has only one cluster in a topic. Its rank is then undetermined.
 
     Notes
     -----
     Scores of 0 and 1 on independent items have Wilson intervals. Means over topics use the
     effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All other
-    scores have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey (over topics,
-    Satterthwaite) degrees of freedom. Topics are fixed, not a sample.
+    scores have t intervals with the cluster-robust CR2 variance. Their degrees of freedom are
+    those of Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as
+    fixed, not as a random sample.
 
-    Ranks follow from one joint inference: the intervals of all ``M (M - 1) / 2`` pairs
-    (`compare_models`) at the Bonferroni level. A model is significantly better than another if
-    the interval excludes 0. Its best possible rank is 1 plus the number of significantly better
-    models. Its worst possible rank is M minus the number of significantly worse models. Two
-    models share a letter if neither is significantly better.
+    Ranks are derived from the intervals of all ``M (M - 1) / 2`` pairwise differences
+    (`compare_models`), adjusted by Bonferroni's method. One model is significantly better than
+    another if the interval excludes 0. The best possible rank of a model is 1 plus the number of
+    significantly better models. The worst is M minus the number of significantly worse models.
+    Two models share a letter if neither is significantly better.
 
-    If models answered different items, scores are least squares on shared items
+    If models answered different items, scores are least-squares estimates from the shared items
     (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score
-    on all items. `bounds` reports how far missing answers could change a score.
+    on all items. `bounds` of the result reports how far missing answers could change a score.
 
     When not to use it: to compare two models chosen in advance (`compare_models` has more
-    power); for scores of which low is good (change their sign).
+    power); for scores where lower is better (change their sign first).
 
     Examples
     --------

@@ -32,7 +32,7 @@ def required_items(
     confidence_level: Level = 0.95,
     power: OpenShare = 0.8,
 ) -> int:
-    """Number of shared items needed to detect a difference between two models.
+    """Return the number of shared items needed to detect a difference between two models.
 
     Parameters
     ----------
@@ -42,19 +42,20 @@ def required_items(
         Variance over items of the difference between the models' expected scores:
         ``compare_models(...).omega2``, or `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
-        Variance of repeated answers to one item, averaged over items. Keep both at 0 if `omega2`
-        comes from single answers, because it then already includes this variance.
+        Variance of repeated answers to one item, averaged over items, for models a and b. Keep
+        both at 0 if `omega2` comes from single answers, because it already includes this variance.
     n_repeats : int, default=1
-        Answers of each model to each item.
+        Number of answers of each model to each item.
     design_effect : float, default=1.0
-        Design effect of clusters, which multiplies `omega2`
+        Design effect of clusters. It multiplies `omega2`
         (`skbench.stats.clustered.expected_design_effect`). Keep 1 if `omega2` was estimated
         from such clusters.
     cluster_size : float, default=1.0
-        Items per cluster, for the degrees of freedom.
+        Number of items per cluster. It determines the degrees of freedom.
     test : {"t", "mcnemar", "normal"}, default="t"
-        Paired t test; McNemar's exact test, for single correct or incorrect answers to
-        independent items; or the published normal formula, which gives too few items for both.
+        "t" is the paired t test. "mcnemar" is McNemar's exact test, for single answers that are
+        correct or incorrect, to independent items. "normal" is the published formula, which gives
+        too few items for both tests.
     confidence_level : float, default=0.95
         Confidence level of the interval of the difference.
     power : float, default=0.8
@@ -68,19 +69,20 @@ def required_items(
     Raises
     ------
     ValueError
-        If a number is out of range, `effect` or all variances are 0, or "mcnemar" is combined with
-        repeats, clusters, or an impossible `omega2` or `effect`.
+        If a number is out of range, or `effect` or all variances are 0. If "mcnemar" is combined
+        with repeats or clusters, or `omega2` or `effect` is impossible for scores of 0 and 1.
 
     Notes
     -----
     "normal" is the sample size formula of [1]_,
     ``n = (z_{alpha/2} + z_{1-power})^2 (deff omega2 + (sigma2_a + sigma2_b) / K) / effect^2``,
     rounded up. "t" solves for the power of the noncentral t distribution with
-    ``n / cluster_size - 1`` degrees of freedom. "mcnemar" finds the smallest n at which the exact
-    test has this power if the models disagree on a share ``omega2 + effect^2`` of the items (at
-    least ``|effect|``). More answers per item reduce only ``sigma2_a + sigma2_b``.
+    ``n / cluster_size - 1`` degrees of freedom. "mcnemar" returns the smallest n at which the exact
+    test has this power. It assumes that the models disagree on a share ``omega2 + effect^2`` of
+    the items (at least ``|effect|``). More answers per item reduce only ``sigma2_a + sigma2_b``.
 
-    When not to use it: after the comparison, with the observed difference as `effect`.
+    When not to use it: after the comparison, with the observed difference as `effect`. The
+    result would only restate the p-value.
 
     References
     ----------
@@ -151,7 +153,7 @@ def minimum_detectable_effect(
     confidence_level: Level = 0.95,
     power: OpenShare = 0.8,
 ) -> float:
-    """Smallest true difference between two models that a number of items can detect.
+    """Return the smallest true difference between two models that a number of items can detect.
 
     Parameters
     ----------
@@ -172,15 +174,16 @@ def minimum_detectable_effect(
     Raises
     ------
     ValueError
-        As in `required_items`; also for fewer than two clusters, or fewer items than McNemar's
-        test needs (6 at level 0.95).
+        As in `required_items`. Also if there are fewer than two clusters, or fewer items than
+        McNemar's test needs (6 at confidence level 0.95).
 
     Notes
     -----
     This function is the inverse of `required_items`. "normal" is
     ``(z_{alpha/2} + z_{1-power}) sqrt((deff omega2 + (sigma2_a + sigma2_b) / K) / n)``.
 
-    When not to use it: as the smallest observed difference that can be significant.
+    When not to use it: to find the smallest observed difference that is significant. That
+    difference is smaller.
 
     Examples
     --------

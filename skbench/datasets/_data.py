@@ -10,7 +10,7 @@ from skbench._printed import Printed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemData(Printed):
-    """Item rows with the true value of every group.
+    """Per-item scores with the true value of every group.
 
     This is not a `sklearn.utils.Bunch`, because the method `items` of a dict would hide the
     attribute.
@@ -24,7 +24,7 @@ class ItemData(Printed):
     features : DataFrame
         Features of each topic (or group), indexed by it.
     DESCR : str
-        A description.
+        Description of the data.
 
     Examples
     --------

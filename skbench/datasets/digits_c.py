@@ -38,11 +38,12 @@ Corruptions: {corruptions}.
 
 @checked
 def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> ItemData:
-    """Compute digits-C: five classifiers on digits under ten corruptions.
+    """Compute digits-C, the answers of five classifiers to corrupted handwritten digits.
 
-    Accuracies range from nearly 1 at severity 1 to about 0.1, that of guessing, at severity 5.
-    The answers to all images are known. So estimates from a few images per topic
-    (`sample_items`) can be compared with the accuracy on all images.
+    There are ten corruptions with five severities each. Each of these 50 pairs is a topic.
+    Accuracies range from nearly 1 at severity 1 to about 0.1 (guessing) at severity 5. The
+    answers to all images are known. Estimates from a few images per topic (`sample_items`) can
+    therefore be compared with the accuracy on all images.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> Item
           predicted probability, which is not calibrated on corrupted images).
         - truth : Series of accuracies on all images, indexed by model and topic.
         - features : DataFrame indexed by topic, columns `corruption`, `severity`.
-        - DESCR : str, a description.
+        - DESCR : str, description of the data.
 
     See Also
     --------
@@ -73,20 +74,20 @@ def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> Item
 
     Notes
     -----
-    Every topic has its own random generator, spawned by the topic's position, so the corruptions
-    do not depend on `n_jobs`. The same images are used in every topic, so accuracies of topics on
-    all images are dependent. In small samples, which `sample_items` draws separately for each
-    topic, they are nearly independent.
+    All topics use the same images, so accuracies on all images are correlated between topics.
+    `sample_items` draws the images of each topic separately. Accuracies in small samples are
+    therefore nearly independent.
 
     `random_state` also changes the training images. Most accuracies then change by a few
-    hundredths. Under strong dimming and low contrast, some change by up to 0.3, because a model
-    predicts one digit for all faint images, and training decides which.
+    hundredths. With strong dimming or low contrast, some change by up to 0.3. The reason is that
+    a model predicts the same digit for all faint images, and this digit depends on the training
+    images.
 
-    When not to use it: as evidence for benchmarks of large language models. Two features,
-    corruption and severity, predict the scores of the 50 topics well, so regression works better
-    than on most leaderboards.
+    When not to use it: as evidence about benchmarks of large language models. Corruption and
+    severity predict the scores of the 50 topics well. Regression therefore works better here than
+    on most leaderboards.
 
-    The idea of fixed corruptions at five severities is from [1]_, but corruptions, images and
+    The design with fixed corruptions at five severities follows [1]_. The corruptions, images and
     models are different.
 
     References

@@ -78,7 +78,7 @@ def make_judged_items(
           score) and `human` (1 correct, 0 incorrect, nan without a label).
         - truth : Series of probabilities of a correct answer, indexed by group.
         - features : DataFrame indexed by group, column `feature`.
-        - DESCR : str, a description.
+        - DESCR : str, description of the data.
 
     Raises
     ------

@@ -92,7 +92,7 @@ def make_items(
           is the expected score over the distribution of items, not the mean over
           the sampled items.
         - features : DataFrame indexed by topic, column `feature`.
-        - DESCR : str, a description.
+        - DESCR : str, description of the data.
 
     Raises
     ------

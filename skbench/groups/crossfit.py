@@ -25,7 +25,9 @@ from skbench.groups._regressors import held_out
 
 @checked
 class CrossFitKFold(BaseCrossValidator):
-    """Repeated random K-fold in which every repeat covers each group exactly once.
+    """Split groups into random folds repeatedly, for cross-fitting.
+
+    In every repeat, each group is in exactly one test fold.
 
     Parameters
     ----------
@@ -33,25 +35,24 @@ class CrossFitKFold(BaseCrossValidator):
         Folds per repeat; 2 is the split of Ignatiadis and Wager (2019).
     n_repeats : int, default=8
         Number of random splits. Averaging over 8 splits removes most of the noise of a single
-        split; more than 16 gain nothing.
+        split. More than 16 splits have no further benefit.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the splits.
     stratify : str, default=None
-        Column of `X` whose levels are spread equally over the folds, such as the task. A topic
-        (`groups`) stays whole and counts with its first row.
+        Column of `X` whose levels are spread equally over the folds, such as the task. Topics
+        (`groups`) stay whole; the first row of a topic gives its level.
     keep_groups : bool, default=True
         Whether `groups` (topics) stay whole. False splits the rows themselves, which reproduces
         Fogliato et al. (2024) and is wrong if models share items.
 
     Notes
     -----
-    With ``groups``, whole groups (topics) are assigned to folds. The folds depend only on the
-    numbers in `X`, not on the order of rows and columns or on names. Rows or topics with equal
-    features are ordered by `y`, then by name. The assignment is uniform given `y`, so a fold
-    carries no information about `y`.
+    The folds do not depend on the order of rows and columns or on names, unless features and `y`
+    are equal. Given `y`, all assignments to folds are equally probable, so a fold contains no
+    information about `y`. There must be at least `n_splits` rows or topics.
 
-    **When not to use it.** To compare models, use `sklearn.model_selection.KFold` and its
-    relatives. There must be at least `n_splits` rows or topics.
+    **When not to use it.** To evaluate regressors by cross-validation, use
+    `sklearn.model_selection.KFold` and its variants.
 
     References
     ----------

@@ -56,21 +56,22 @@ _FEW_GROUPS = 8  # too few to correlate means and standard deviations
 class DirectEstimator(GroupEstimator):
     """Estimate each group by the mean of its own items.
 
-    The direct estimate borrows no strength from other groups. It is unbiased and the baseline for
-    all other estimators.
+    This direct estimate does not use data from other groups. It is unbiased. All other estimators
+    are compared with it.
 
     Parameters
     ----------
     interval : {"auto", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", \
     "t", "normal", "bounded"}, default="auto"
-        Kind of interval. "auto" is "wilson" if every ``z * n`` is a whole number (binary scores),
-        "t" (Student's t) if `n` is known, and "normal" otherwise. If the scores are bounded, each
-        end of a "t" interval counts one more independent observation (an item or a whole
-        cluster) at its bound (`skbench.stats.worst_case`).
+        Kind of interval. "auto" uses "wilson" for binary scores, "t" (Student's t) for other
+        scores if `n` is known, and "normal" otherwise. Scores count as binary if every number of
+        correct answers ``z * n`` is whole. For bounded scores, the variance at each end of a "t"
+        interval includes one added item or cluster at the bound (`skbench.stats.worst_case`).
     bounds : tuple of two floats, default=None
-        Range of the score by definition, such as (0, 100). A mean outside this range is an error,
-        and intervals are clipped to it. None uses the bounds of `sampling`. If these are
-        missing, the range is unknown, except (0, 1) for binary scores and for "bounded".
+        Range of the score by definition, such as (0, 100). A mean outside this range raises an
+        error, and intervals are clipped to the range. By default the bounds in `sampling` (see
+        `fit`) are used. If there are none, the range is (0, 1) for binary scores and for
+        ``interval="bounded"``, and unlimited otherwise.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
@@ -86,33 +87,35 @@ class DirectEstimator(GroupEstimator):
     Raises
     ------
     ValueError
-        If an interval needs group sizes or whole numbers of correct answers that are missing, or
-        a group mean lies outside `bounds`.
+        If the interval needs group sizes that are not given, or counts of correct answers that
+        are not whole. If a group mean lies outside `bounds`.
 
     Warns
     -----
     UserWarning
-        If "auto" falls back on t intervals for few scores that look skewed, because coverage may
-        then be far below the confidence level. If t or normal intervals have no width
-        (``sigma2 = 0``) or are unknown (a single score).
+        If "auto" uses t intervals for few scores that look skewed. Their coverage may be far
+        below the confidence level. If t or normal intervals have width 0 (``sigma2 = 0``) or
+        cannot be computed (a single score).
 
     See Also
     --------
     MixedModel : Borrow strength from other models and topics.
-    skbench.betting_estimate : Shorter intervals for bounded scores, from the item rows.
+    skbench.betting_estimate : Shorter intervals for bounded scores, from per-item scores.
 
     Notes
     -----
-    Section 3 of [1]_. Intervals cover each group by itself, with limits (``Estimate.guarantee``):
+    The method is that of [1]_, section 3. Each interval is for one group; the intervals are not
+    simultaneous. ``Estimate.guarantee`` names the coverage:
 
-    - Clopper-Pearson and "bounded" keep the confidence level for every n.
-    - Wilson, Jeffreys and Agresti-Coull keep it on average over accuracies. The exact minimum of
-      Wilson is .838 at n = 10.
-    - t is exact for normal scores and far too short for few, skewed scores.
-    - Wald is far too short for small n and has no guarantee.
+    - "clopper-pearson" and "bounded" have at least the nominal coverage for every n. "bounded" is
+      the Chernoff-Hoeffding interval, which needs only the mean.
+    - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage on average over
+      true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
+    - "t" is exact for normal scores. It is far too short for few, skewed scores.
+    - "wald" is far too short for small n and has no guarantee.
 
-    "bounded" is the Chernoff-Hoeffding interval, which needs only the mean. ``predict`` without `z`
-    returns nan, because the method has no prior for groups without items.
+    ``predict`` returns nan for groups without direct estimates `z`, because the method has no
+    prior.
 
     **When not to use it.** With fewer than about 50 items per group, `MixedModel` and
     `EmpiricalBayes` are much more precise, because they borrow strength from other groups.

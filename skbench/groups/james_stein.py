@@ -19,8 +19,8 @@ class JamesStein(GroupEstimator):
     Parameters
     ----------
     center : "mean" or float, default="mean"
-        Value to shrink toward: the precision-weighted mean of the direct estimates, or a fixed
-        number.
+        Fixed value to shrink toward, or "mean" for the precision-weighted mean of the direct
+        estimates.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
@@ -53,15 +53,15 @@ class JamesStein(GroupEstimator):
     - (G - 3) / sum((z - center)^2 / sigma2))`` for `G` groups. The interval is that of [2]_ on the
     scale of ``z / sigma``: normal with the variance ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z -
     center)^2 / (G - 3)``, where ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``. If models share
-    topics, `G` in the last term is the number of topics. Features are ignored. Groups with ``sigma2
-    = 0`` get the smallest positive variance.
+    topics, `G` in the last term is the number of topics. Groups with ``sigma2 = 0`` get the
+    smallest positive variance.
 
-    The guarantee is "model": performances are normal around the center, with variances
-    proportional to `sigma2`.
+    The guarantee is "model": coverage holds if performances are normal around the center, with
+    variances proportional to `sigma2`.
 
-    **When not to use it.** Features that predict performance are ignored. If group sizes differ
-    widely, large groups are shrunk by the same factor as small groups. `EmpiricalBayes` and
-    `FayHerriot` do better in both cases.
+    **When not to use it.** If features predict performance or group sizes differ widely, use
+    `EmpiricalBayes` or `FayHerriot`. This method ignores features, and shrinks large groups by the
+    same factor as small groups.
 
     References
     ----------

@@ -23,12 +23,12 @@ from skbench.groups._assumptions import warn_of_missing_groups
 
 @checked
 class IntervalPipeline(Documented, Pipeline):
-    """Pipeline whose last step estimates groups with intervals.
+    """Chain transformers with a last step that estimates groups with intervals.
 
     `sklearn.pipeline.Pipeline` forwards ``fit_predict`` and ``predict``, but not
-    ``predict_interval`` or ``estimate``. `IntervalPipeline` forwards all four, accepts ``sigma2``,
-    ``n``, ``groups`` and ``sampling`` by name, and keeps the labels of the groups even if
-    transformers lose them.
+    ``predict_interval`` or ``estimate``. `IntervalPipeline` forwards all four. It accepts
+    ``sigma2``, ``n``, ``groups`` and ``sampling`` by name. It keeps the labels of the groups even
+    if transformers drop them.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class IntervalPipeline(Documented, Pipeline):
 
     Notes
     -----
-    **When not to use it.** Do not use transformers that learn from `y` (target encoding, feature
-    selection): in a pipeline they are fitted to all groups, including held-out groups. Put them
-    into the regressor instead: ``EmpiricalBayes(regressor=make_pipeline(TargetEncoder(),
-    Ridge()))``.
+    **When not to use it.** For transformers that learn from `y` (target encoding, feature
+    selection). In this pipeline they would be fitted to all groups, including held-out groups.
+    Include them in the regressor instead: ``EmpiricalBayes(regressor=make_pipeline(
+    TargetEncoder(), Ridge()))``.
 
     Examples
     --------

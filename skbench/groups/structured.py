@@ -41,11 +41,11 @@ class StructuredRegression(SyntheticRegression):
     Parameters
     ----------
     alphas : int or array-like, default=100
-        Penalties to try, or their number. They are relative to the smallest penalty that leaves
-        only the overall mean.
+        Penalties to try, or their number. They are multiples of the smallest penalty at which all
+        coefficients except the overall mean are 0.
     cv : int, default=None
-        Choice of the penalty. None minimizes an unbiased estimate of the risk. An int minimizes
-        the cross-validation error over that many folds of groups.
+        How to choose the penalty. None minimizes an unbiased estimate of the risk. An int
+        minimizes the cross-validation error over that many folds of groups.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
@@ -62,8 +62,8 @@ class StructuredRegression(SyntheticRegression):
     intercepts_ : ndarray of shape (n_groups,)
         Intercepts of the groups; many are 0. The estimate is ``prior_mean_ + intercepts_``.
     penalty_ : float
-        Chosen penalty. A group's intercept is ``z - prior_mean_``, shrunk toward 0 by
-        ``penalty_ * sigma2``.
+        Chosen penalty. The intercept of a group is ``z - prior_mean_``, moved toward 0 by at most
+        ``penalty_ * sigma2`` (soft thresholding).
     risk_ : float
         Unbiased estimate of the mean squared error at that penalty; nan with `cv`.
     prior_variance_ : float
@@ -91,24 +91,30 @@ class StructuredRegression(SyntheticRegression):
     lasso penalty. The penalty applies to the intercepts of groups, the intercepts of text levels
     (models, topics), and the coefficients of features. Features are standardized; the papers do not
     specify their scale. The lambda of (3) is ``2 * penalty_``, because (3) has no factor 1/2 before
-    the squares. Without a penalty, the estimates are `z`
-    (test_no_penalty_leaves_the_direct_estimates).
+    the squares. Without a penalty, the estimates are the direct estimates `z`.
 
     The papers choose the penalty by cross-validation, but do not specify the folds. Held-out groups
-    have no intercept, so they cannot judge its penalty. The default therefore minimizes Stein's
-    unbiased estimate of the risk, with the degrees of freedom of the lasso [3]_. Its mean squared
-    error relative to the direct estimates is .58, .68 and .93 on MMLU-Pro at 10, 20 and 50 items
-    per subject, and .90, 1.02 and 1.00 on BIG-Bench-Hard (standard errors .01 to .08). The risk
-    estimate treats errors as independent, even if models share items.
+    have no intercept, so they contain no information about its penalty. The default therefore
+    minimizes Stein's unbiased estimate of the risk, with the degrees of freedom of the lasso [3]_.
+    The risk estimate treats errors as independent, even if models share items. Mean squared error
+    relative to the direct estimates (standard errors 0.01 to 0.08):
+
+    ==============  ========  ========  ========
+    items per topic       10        20        50
+    ==============  ========  ========  ========
+    MMLU-Pro             .58       .68       .93
+    BIG-Bench-Hard       .90      1.02      1.00
+    ==============  ========  ========  ========
 
     The standard error of a group is ``sqrt(min(prior_variance_, sigma2))``. Its interval uses the
     mean of the plausible prior variances, as in `SyntheticRegression`. On these data, 95% intervals
-    covered .94 to .99 of the groups at 1.0 to 1.1 times the width of Wilson intervals. For new
-    groups with `z` and `sigma2`, `predict` adds an intercept, too. The guarantee is "model".
+    covered 0.94 to 0.99 of the groups and were 1.0 to 1.1 times as wide as Wilson intervals. If new
+    groups have `z` and `sigma2`, `predict` adds an intercept to their estimates. The guarantee is
+    "model": coverage holds if deviations from the regression are normal.
 
-    **When not to use it.** Do not use it to make statements about single groups, because the
-    interval assumes normal deviations from the regression. With few topics and shared items, the
-    risk estimate misses the correlation of errors.
+    **When not to use it.** For statements about single groups, because the intervals assume normal
+    deviations from the regression. With few topics and shared items, because the risk estimate
+    ignores the correlation of errors.
 
     References
     ----------

@@ -31,8 +31,8 @@ _PUBLISHED_GRID = {"xgbregressor__n_estimators": (10, 30, 100), "xgbregressor__m
 class SyntheticRegression(GroupEstimator):
     """Estimate each group by a regression of direct estimates on features.
 
-    In small area estimation, a synthetic estimate is one that comes from other areas. The estimate
-    of a group depends on its own items only through the regression.
+    Such predictions are called synthetic estimates in small area estimation. The items of a group
+    influence its estimate only through the regression.
 
     Parameters
     ----------
@@ -65,21 +65,21 @@ class SyntheticRegression(GroupEstimator):
 
     See Also
     --------
-    EmpiricalBayes : The same regression, corrected group by group.
+    EmpiricalBayes : Combine the same regression with the direct estimate of each group.
 
     Notes
     -----
     The method is that of [1]_, section 3 and A.1. As there, the regression is fitted to all groups,
-    so the estimate of a group uses its own direct estimate. The interval is ``f(X) +- c sqrt(A)``,
-    where `c` is the normal quantile and `A` comes from a 2-fold cross-fit. The interval uses the
-    mean of the plausible values of `A`, given the number of groups or topics
-    (`skbench.stats.robust_eb.plausible_prior_variances`); the standard error uses `A` itself. The
-    guarantee is "model": performances are normal around the regression.
+    so the estimate of a group uses its own direct estimate. The interval is ``f(X) +- c sqrt(A)``.
+    Here `c` is the normal quantile and `A` the prior variance, estimated by a 2-fold cross-fit. The
+    standard error uses this estimate. The interval uses the mean of the plausible values of `A`,
+    given the number of groups or topics (`skbench.stats.robust_eb.plausible_prior_variances`). The
+    guarantee is "model": coverage holds if performances are normal around the regression.
 
-    **When not to use it.** Use it to reproduce a paper or as a baseline. Its error does not vanish
-    for large groups. With 50 items per group and uninformative features, its squared error was 16
-    times that of the direct estimates, and 6 times with the trees of the paper
-    (:doc:`/user_guide/reproducing_the_paper`).
+    **When not to use it.** For anything except reproducing a paper or a baseline, because its error
+    does not vanish for large groups. With 50 items per group and uninformative features, its
+    squared error was 16 times that of the direct estimates. With the trees of the paper it was 6
+    times as large (:doc:`/user_guide/reproducing_the_paper`).
 
     References
     ----------

@@ -20,7 +20,7 @@ class CoverageDisplay(_study.StudyDisplay):
 
     Create it with :meth:`from_summary`.
 
-    When not to use it: with the coverage panel alone, because an interval from 0 to 1 always
+    When not to use it: to show coverage without width, because an interval from 0 to 1 always
     covers.
 
     Parameters
@@ -30,8 +30,8 @@ class CoverageDisplay(_study.StudyDisplay):
     notes : list of str
         Notes on missing values.
     points : DataFrame
-        Coverage and width_ratio, indexed by (row, estimator). Rows are the parts or data sets of
-        the summary. Estimators without intervals are excluded.
+        Columns coverage and width_ratio, indexed by (row, estimator). Rows are the parts or data
+        sets of the summary. Estimators without intervals are excluded.
     names : list of str
         All estimators of the table, in its order.
     confidence_level : float
@@ -53,7 +53,7 @@ class CoverageDisplay(_study.StudyDisplay):
     Notes
     -----
     The display follows Figure 4 of [1]_. Empirical Bayes intervals guarantee coverage on average
-    over groups. For parts of the groups (``summary(by="truth")``) it may be below the nominal
+    over groups. In parts of the groups (``summary(by="truth")``), coverage may be below the nominal
     level.
 
     References

@@ -20,12 +20,12 @@ _MISSING = ("no estimate", "no interval")
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class DifferenceDisplay(Display):
-    """Differences between models with intervals, and whether the intervals exclude 0.
+    """Plot of differences between models, with intervals that include or exclude 0.
 
     Create it with :meth:`from_estimate`.
 
-    When not to use it: for all pairs of many models. Rank confidence sets have the same information
-    in one row per model.
+    When not to use it: for all pairs of many models. Rank confidence sets (`RankDisplay`) need only
+    one row per model.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class DifferenceDisplay(Display):
     notes : list of str
         Confidence level and correction, and notes on pairs that are not drawn or missing.
     rows : DataFrame with n_rows rows
-        Value, low and high (score units) and clear (whether the interval excludes 0), from top to
-        bottom.
+        Columns value, low and high (score units) and clear (whether the interval excludes 0), from
+        top to bottom.
     remarks : list of str of length n_rows
         Missing values in each row. Most remarks are empty.
 

@@ -23,12 +23,13 @@ _MARKERS = ("o", "s", "D", "^", "v")
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestDisplay(Display):
-    """Forest plot: a marker and an interval for each group and method.
+    """Forest plot with a marker and an interval for each group and method.
 
     Create it with :meth:`from_estimates`.
 
-    When not to use it: to decide whether two groups differ. Two 95% intervals may overlap although
-    the groups differ significantly. `compare_models` returns the interval of the difference.
+    When not to use it: to judge whether two groups differ. Two 95% intervals may overlap although
+    the groups differ significantly. Use `compare_models`, which returns the interval of the
+    difference.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class ForestDisplay(Display):
 
     See Also
     --------
-    ShrinkageDisplay : Arrows from direct to shrunken estimates.
+    ShrinkageDisplay : Plot with an arrow from each direct to its shrunken estimate.
 
     Examples
     --------

@@ -26,8 +26,8 @@ class RankDisplay(Display):
 
     Create it with :meth:`from_probabilities`.
 
-    When not to use it: without confidence sets, to report which ranks a model may have. Bootstrap
-    rank probabilities are too concentrated if models are close; pass `sets`.
+    When not to use it: to report which ranks a model may have, unless you pass confidence sets
+    (`sets`). Bootstrap rank probabilities are too concentrated if models are close.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class RankDisplay(Display):
     mean_rank : Series of length n_rows
         Mean rank of each row.
     sets : DataFrame of shape (n_rows, 2) or None
-        Best rank (low) and worst rank (high) of each row's confidence set.
+        Best rank (low) and worst rank (high) in the confidence set of each row.
 
     Attributes
     ----------

@@ -23,7 +23,8 @@ class RiskDisplay(_study.StudyDisplay):
 
     Create it with :meth:`from_summary`.
 
-    When not to use it: to rank estimators whose intervals overlap widely. Run more repetitions.
+    When not to use it: to rank estimators whose intervals overlap widely. Run more repetitions of
+    the study first.
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ class RiskDisplay(_study.StudyDisplay):
     notes : list of str
         How to read the ratios, and notes on missing values.
     points : DataFrame
-        Ratio, low and high, indexed by (row, estimator). Rows are the parts or data sets of the
-        summary. Low and high are nan without a standard error.
+        Columns ratio, low and high, indexed by (row, estimator). Rows are the parts or data sets of
+        the summary. If there is no standard error, low and high are nan.
     names : list of str
         All estimators of the table, in its order.
     xlabel : str
@@ -52,8 +53,8 @@ class RiskDisplay(_study.StudyDisplay):
 
     Notes
     -----
-    The display follows Figures 2, 3 and 7 of [1]_: by data set with the table of
-    ``summarize_studies``, and by size with ``study.summary(by="n")``.
+    The display follows Figures 2, 3 and 7 of [1]_. For rows by data set, use the table of
+    ``summarize_studies``. For rows by group size, use ``study.summary(by="n")``.
 
     References
     ----------

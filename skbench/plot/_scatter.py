@@ -26,7 +26,7 @@ _PLACES += [((-7, 4), "right", "bottom"), ((-7, -4), "right", "top")]
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScatterDisplay(Display):
-    """Points with an interval in each direction, their names, and a step line.
+    """Scatter plot of named points with an interval in each direction, and a step line.
 
     Create it with :meth:`from_tradeoff` or :meth:`from_item_audit`.
 
@@ -40,8 +40,8 @@ class ScatterDisplay(Display):
     notes : list of str
         Meaning of the intervals, and points that are not drawn.
     points : DataFrame of shape (n_points, 8)
-        x, x_low, x_high, y, y_low, y_high, the kind and the name of each point, indexed by label.
-        The name is written beside the point if there is room. Limits may be nan.
+        Columns x, x_low, x_high, y, y_low, y_high, kind and name, one row per point, indexed by
+        label. The name is drawn beside the point if there is room. Limits may be nan.
     line : DataFrame of shape (n_corners, 2) or None
         Corners x and y of a step line from left to right. The line extends to the right edge.
     xlabel, ylabel : str
@@ -92,7 +92,7 @@ class ScatterDisplay(Display):
         -------
         ScatterDisplay
             Costs on the x axis, scores on the y axis. The line connects the models on the frontier
-            of the estimates: no other model is better in both.
+            of the estimates. No other model has both a better score and a lower cost than these.
         """
         table, level = tradeoff.to_frame(), 100 * tradeoff.confidence_level
         names = [f"{axis}{end}" for axis in "xy" for end in ("", "_low", "_high")]

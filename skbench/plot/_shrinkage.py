@@ -36,12 +36,12 @@ _CARET_LEFT, _CARET_RIGHT = 4, 5  # matplotlib's arrow heads with the tip on the
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class ShrinkageDisplay(Display):
-    """Arrows from direct to shrunken estimates, with the intervals of the latter.
+    """Plot with an arrow from each direct to its shrunken estimate, and the latter's interval.
 
     Create it with :meth:`from_estimates`.
 
-    When not to use it: as evidence that shrinkage helps, unless true values are known. If there are
-    many groups, only those with the largest shrinkage are drawn, and these are not typical.
+    When not to use it: as evidence that shrinkage reduces errors, unless true values are known. If
+    there are many groups, only those with the largest shrinkage are drawn. They are not typical.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class ShrinkageDisplay(Display):
 
     Notes
     -----
-    A shrunken estimate on the other side of the true value, and farther from it than the direct
-    estimate, counts as farther.
+    `improved` compares distances from the true value. A shrunken estimate may be on the other side
+    of the true value.
 
     Examples
     --------

@@ -40,10 +40,11 @@ _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid, because borders are dra
 class SimplexDisplay(Display):
     """Map of all weightings of three categories, colored by the best model.
 
-    Each corner gives all weight to one category, and the center equal weights to all three. In gray
-    regions the two best models are too close. Create it with :meth:`from_simplex`.
+    Each corner gives all weight to one category, and the center gives equal weights to all three.
+    In gray regions, the lead of the best model is too small for a decision. Create it with
+    :meth:`from_simplex`.
 
-    When not to use it: to choose the weights. Choose them before you see which model wins.
+    When not to use it: to choose the weights. Choose them before you know which model is the best.
 
     Parameters
     ----------

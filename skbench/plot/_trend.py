@@ -27,12 +27,12 @@ _MARGIN = 0.04  # margin relative to the range of the places
 @checked
 @dataclass(kw_only=True, eq=False, repr=False)
 class TrendDisplay(Display):
-    """Scores of versions with simultaneous intervals, and the fitted slope.
+    """Plot of the scores of versions with simultaneous intervals, and the fitted slope.
 
     Create it with :meth:`from_trend`.
 
-    When not to use it: to compare two versions by their intervals, because these are intervals of
-    single scores. `compare_models` returns the interval of the difference.
+    When not to use it: to compare two versions, because the intervals are those of single scores.
+    Use `compare_models`, which returns the interval of the difference.
 
     Parameters
     ----------

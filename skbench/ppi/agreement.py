@@ -143,20 +143,21 @@ def judge_agreement(
     rows : dataframe
         One row per answer, in any dataframe that narwhals supports. It is not modified.
     human : str or None, default="human"
-        Column of human labels; missing values are allowed. None compares versions or repeats
-        without human labels.
+        Column of human labels; missing values are allowed. Pass None to compare only versions or
+        repeats of a judge.
     judges : str or sequence of str, default=("judge",)
-        Columns of verdicts, one per judge; missing values are allowed. Verdicts use the values of
-        the human labels. They may also be scores from 0 to 1 if human labels are 0 and 1.
+        Columns of verdicts, one per judge; missing values are allowed. Verdicts must have the
+        same values as the human labels. If human labels are 0 and 1, verdicts may also be scores
+        from 0 to 1.
     previous : str, default=None
-        Column of the verdicts of an earlier version of the judge on the same answers. It needs a
-        single judge.
+        Column of the verdicts of an earlier version of the judge on the same answers. This
+        requires exactly one judge.
     repeats : str or sequence of str, default=None
         Columns of further verdicts of the judge on the same answers; missing values are allowed.
-        It needs a single judge. Columns with the numbers of the repeats are not supported.
+        This requires exactly one judge. A column with the index of the repeat is not supported.
     event : label, default=None
         The positive label, if labels are not 0 and 1. Error rates, bias, votes and corrected means
-        refer to it. Kappa and alpha use all labels.
+        are computed for this label. Kappa and alpha use all labels.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
         Scale of the labels for kappa (squared weights) and alpha.
     threshold : float, default=0.5
@@ -171,44 +172,46 @@ def judge_agreement(
     Returns
     -------
     JudgeAgreement
-        ``to_frame()`` has the agreement of each judge. ``sentences()`` describes the results.
+        ``to_frame()`` returns one row per judge. ``sentences()`` describes the results.
 
     Raises
     ------
     ValueError
-        If a column is missing, or there are fewer than five labels or answers with two verdicts. If
-        all labels are equal, or `event` does not occur. If verdicts are on another scale than the
-        labels or the other version. If there are several judges with `previous` or `repeats`. If
-        repeated verdicts are words and `event` is None. If repeats have values that the judge does
-        not use. Up to a tenth of them may be new words or beyond the range of the judge's numbers.
-        But none may be outside 0 to 1 if all other numbers are inside.
+        - If a column is missing.
+        - If fewer than five answers have a human label, or verdicts of both versions.
+        - If all labels are equal, or `event` does not occur.
+        - If the scale of the verdicts differs from that of the labels or the other version.
+        - If there are several judges with `previous` or `repeats`.
+        - If repeated verdicts are words and `event` is None.
+        - If more than 10% of the repeats are new words or outside the range of the judge's numbers.
+          If all other numbers are from 0 to 1, none may be outside.
 
     Notes
     -----
     All figures use the rows with a verdict and a human label.
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
-      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values there is
-      only alpha: the interval alpha with a jackknife interval for numbers, and the nominal alpha
-      without an interval for words.
-    - *tpr* and *tnr*: proportions of the positive and of the negative human labels with the same
-      verdict (Clopper-Pearson interval).
-    - *bias*: mean of verdict minus human label (score interval of paired proportions for verdicts 0
-      and 1, otherwise Student's t).
-    - *calibration*: slope of the human labels on the scores, 1 for a calibrated judge.
+      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values, kappa is
+      not computed. Alpha is then interval alpha with a jackknife interval (numbers), or nominal
+      alpha without an interval (words).
+    - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
+    - *bias*: mean of verdict minus human label. The interval is Tango's for verdicts 0 and 1 of
+      independent answers, and Student's t interval otherwise.
+    - *calibration*: slope of a regression of the human labels on the scores (1 for a calibrated
+      judge).
 
     With clusters each interval uses the effective number of rows. Simulated coverage of 95%
-    intervals with 30, 100 and 400 labels was at least 0.93 (test_every_interval_covers).
-    `effective_judges` uses errors given the human label, so judges with independent errors count in
-    full.
+    intervals with 30, 100 and 400 labels was at least 0.93. `effective_judges` is computed from the
+    errors given the human label. Judges with independent errors count as one judge each.
 
-    The change in bias between versions equals the change in the mean verdict, because both have the
-    same labels. So it uses all answers with both verdicts. P-values are from McNemar's exact test
-    for verdicts 0 and 1 of independent answers, otherwise from a t test with clusters. The noise is
-    that of `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
+    The change in bias between versions equals the change in the mean verdict, because both versions
+    are compared with the same labels. It is therefore estimated from all answers with verdicts of
+    both versions. For verdicts 0 and 1 of independent answers, p-values are from McNemar's exact
+    test. Otherwise they are from a cluster-robust t test. The noise of repeats is estimated by
+    `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
 
     When not to use it: if rows were selected for labeling by their verdicts; for versions that
-    judged different answers (`PPIMean` for each).
+    judged different answers (use `PPIMean` for each version).
 
     Examples
     --------

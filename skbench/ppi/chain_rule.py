@@ -43,10 +43,10 @@ class ChainRulePPI(PPIEstimator):
     """Mean human label from an LLM judge that returns one of a few verdicts.
 
     The unlabeled rows show how common each verdict is. The labeled rows show the human label
-    given each verdict. Verdicts are names without a scale, such as "yes", "no" and "unparseable".
-    Several judges count as one judge whose verdict is the combination of theirs. If numeric
-    verdicts take more than ten values, their mean is cut into five bins of equal frequency. Use
-    `numpy.digitize` beforehand for other bins.
+    given each verdict. Verdicts are treated as names without an order, such as "yes", "no" and
+    "unparsable". With several judges, the verdict is the combination of their verdicts. Numeric
+    verdicts with more than ten values are averaged over judges and cut into five bins of equal
+    frequency. For other bins, use `numpy.digitize` beforehand.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ class ChainRulePPI(PPIEstimator):
     n_draws : int, default=10_000
         Number of draws for ``integration="draws"``.
     verdicts : "side by side" or None, default=None
-        "side by side" estimates P(win) - P(loss), from -1 to 1, if humans compared two answers.
-        Their labels are w, l and t, or win, loss and tie, or 1, -1 and 0.
+        Use "side by side" if humans compared two answers. It estimates P(win) - P(loss), from -1
+        to 1. The human labels are w, l and t, or win, loss and tie, or 1, -1 and 0.
     event : object, default=None
-        Human label whose probability is estimated. Use it if labels are names, or to select one
-        of several numbers. None estimates the mean of numeric labels.
+        Human label whose probability is estimated. It is required if labels are names. For
+        numeric labels, None estimates their mean.
     label_values : sequence of floats, default=None
         All labels that a human could have given, such as ``(1, 2, 3, 4, 5)``. None uses 0 and 1 if
         there are no others, and otherwise the labels in the data.
     prior : {"auto", "jeffreys"}, default="auto"
         "jeffreys" shrinks the mean label of every verdict toward the middle of the range, as in
-        [1]_. "auto" shrinks toward the mean of all labels if Jeffreys' prior would move the
-        estimate by more than a tenth of its standard error (see the notes).
+        [1]_. "auto" does so, too, unless this would move the estimate by more than a tenth of its
+        standard error. It then shrinks toward the mean of all labels (see the notes).
     random_state : None, int, RandomState or Generator, default=None
         Seed for ``integration="draws"``.
 
@@ -91,8 +91,8 @@ class ChainRulePPI(PPIEstimator):
     Raises
     ------
     ValueError
-        If no row has a label, or labels take more than ten values or are not in `label_values`. If
-        there are more than ten different verdicts that are not numbers. If `cluster` or
+        If no row has a label, labels take more than ten values, or a label is not in
+        `label_values`. If verdicts are names with more than ten different values. If `cluster` or
         `sample_weight` is given.
 
     Warns
@@ -108,26 +108,26 @@ class ChainRulePPI(PPIEstimator):
     of ``1/K`` for each of K values. P(A) is estimated from the unlabeled rows, or from all rows if
     the labeled ones outnumber them.
 
-    With few labels, many verdicts or a true mean near 0 or 1 these priors bias the estimate.
-    "auto" moves it toward the mean under a weaker prior
-    (`skbench.stats.chain_rule.chain_mean_of_pooled_prior`). It does not move if the two
-    differ by less than 0.1 posterior standard deviations, moves all the way from 0.5 on, and
-    linearly in between (firm shrinkage [2]_). The interval also covers the shifted interval of
-    [1]_ from a difference of 0.2 on. The mean squared error was at most 1.06 times that of the
-    mean label (test_no_worse_than_the_labels_near_one). With "jeffreys" it is 5.2 times for a true
-    mean of 0.99, two verdicts, 20 labels and a useless judge.
+    *Prior.* With few labels, many verdicts or a true mean near 0 or 1, these priors bias the
+    estimate. "auto" moves it toward the mean under a weaker prior
+    (`skbench.stats.chain_rule.chain_mean_of_pooled_prior`). It does not move the estimate if the
+    two differ by less than 0.1 posterior standard deviations, moves it all the way from 0.5 on,
+    and partly in between (firm shrinkage [2]_). From a difference of 0.2 on, the interval also
+    includes the shifted interval of [1]_. In simulations, the mean squared error was at most 1.06
+    times that of the mean label. With "jeffreys" it was 5.2 times for a true mean of 0.99, two
+    verdicts, 20 labels and a useless judge.
 
-    95% intervals cover about 0.93 or more if each of two verdicts has 10 labels, each of three 20,
-    and so on in steps of ten (test_coverage_with_enough_labels). With fewer labels "jeffreys" can
-    fail. For a true mean of 0.95 it covers 0.91 with 10 labels of two verdicts and 0.84 with 15
-    labels of three. It hardly ever covers with 30 labels of ten.
+    *Coverage.* 95% intervals cover about 0.93 or more with enough labels: 10 per verdict for two
+    verdicts, 20 per verdict for three, and so on in steps of ten. With fewer labels, intervals with
+    "jeffreys" can be too short. For a true mean of 0.95, they cover 0.91 with two verdicts and 10
+    labels in total, and 0.84 with three verdicts and 15 labels. With ten verdicts and 30 labels,
+    they hardly ever cover.
 
-    Side by side (section 5.3) ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The three
-    probabilities given one verdict have one joint Dirichlet posterior. In Table 1 of [1]_ "h in
-    {w, t}" and "in S~_N" are misprints for {w, l} and S_n. With a useless judge and
-    probabilities of 0.8, 0.05 and 0.15 for win, tie and loss, 95% intervals cover 0.93 with 10
-    labels, 0.94 with 30 and 0.96 with 100; with "jeffreys" 0.88, 0.93 and 0.94
-    (test_few_labels_per_verdict_under_cover).
+    *Side by side* (section 5.3). The estimand is ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l |
+    a))``. The three probabilities given one verdict have one joint Dirichlet posterior. In Table 1
+    of [1]_ "h in {w, t}" and "in S~_N" are misprints for {w, l} and S_n. For example, take a
+    useless judge and probabilities of 0.8, 0.05 and 0.15 for win, tie and loss. With 10, 30 and
+    100 labels, 95% intervals cover 0.93, 0.94 and 0.96 ("jeffreys": 0.88, 0.93 and 0.94).
 
     `predict` returns the posterior mean label given the verdict,
     ``sum_h h (n_ah + 1/K) / (n_a + 1)``. One shift on the logit scale of the range makes the mean
@@ -135,11 +135,11 @@ class ChainRulePPI(PPIEstimator):
 
     When not to use it:
 
-    - with few labels per verdict, dependent rows or unequal probabilities of being labeled
-      (`PPIMean`);
-    - with a continuous judge that ranks answers well (`StratifiedPPI`, `PPIMean`);
-    - before shrinkage of many small groups, which the prior already shrinks;
-    - if two answers were graded one at a time (`PPIMean` of the difference in grades).
+    - with few labels per verdict, dependent rows or unequal probabilities of being labeled (use
+      `PPIMean`);
+    - with a continuous judge that ranks answers well (use `StratifiedPPI` or `PPIMean`);
+    - before shrinkage of many small groups, because the prior already shrinks them;
+    - if two answers were graded one at a time (use `PPIMean` of the difference in grades).
 
     References
     ----------

@@ -50,8 +50,8 @@ class GroupedPPI(Documented, BaseEstimator):
         Estimator for each group; None is ``PPIMean()``. ``ClassicalMean()`` ignores the judge.
         ``PPIMean(population="rows")`` estimates the mean label of exactly these rows.
     power : {"shared", "per group"}, default="shared"
-        Whether the judge's tuned weight comes from one regression of labels on scores, pooled
-        within groups, or from one regression per group, which needs about 100 labels per group.
+        Source of the judge's tuned weight: one regression of labels on scores within all groups,
+        or one regression per group. The latter needs about 100 labels per group.
     features : DataFrame, default=None
         Further features of the groups for `summary_`: one row per group, with a column or an index
         named like `by`. Groups without rows in `X` are ignored.
@@ -76,9 +76,9 @@ class GroupedPPI(Documented, BaseEstimator):
     effective_sample_size_ : ndarray of shape (n_groups,)
         Number of labels whose mean would have the same standard error.
     features_ : DataFrame with n_groups rows
-        The mean score of each judge over all rows of the group, without the error that it shares
-        with the estimate, and the columns of `features`. `ChainRulePPI` has the share of each
-        verdict but the first.
+        The mean score of each judge in the group, without the sampling error that it shares with
+        the estimate, and the columns of `features`. With `ChainRulePPI`, shares of the verdicts
+        (except the first) replace the mean score.
     unlabeled_groups_ : pandas.Index
         Groups without labels, which are not in `summary_`. An estimator that is fitted on
         `summary_` can predict them from ``features_.loc[unlabeled_groups_]``.
@@ -90,7 +90,7 @@ class GroupedPPI(Documented, BaseEstimator):
     Raises
     ------
     ValueError
-        If no group has two labels, `features` miss or repeat a group, or the estimator raises.
+        If no group has two labels, `features` lack or repeat a group, or the estimator raises it.
 
     Warns
     -----
@@ -102,7 +102,7 @@ class GroupedPPI(Documented, BaseEstimator):
     The estimates use all rows and are unbiased in each group. `summary_` differs from them in three
     ways that shrinkage needs:
 
-    1. A feature from the same rows as the estimate shares its sampling error, which reduced average
+    1. A feature from the same rows as the estimate shares its sampling error. This reduced average
        coverage to 0.47. `features_` therefore has the shared part removed
        (`skbench.stats.ppi.independent_feature`). With ``population="rows"`` scores have no sampling
        error and nothing is removed.
@@ -112,16 +112,15 @@ class GroupedPPI(Documented, BaseEstimator):
        ``y - lambda f`` with `d` degrees of freedom, `p` the pooled variance at this group's lambda,
        `n` the number of labels, and `u` the part of the unlabeled rows.
 
-    If the shared regression explains no more than chance, `z` omits the judge, so that proportions
-    of correct answers remain proportions. In simulations of 200 groups with 10 labels each,
-    empirical Bayes on the summary had 0.16 to 0.43 of the mean squared error of the estimates, and
-    its intervals covered 0.95 to 0.98 (test_bridge_in_every_cell). For the mean of all reviews of a
-    product, its error with ``PPIMean(population="rows")`` was 0.39 to 0.70 times that of [1]_, and
-    95% intervals covered 0.94 to 0.96 (test_mean_of_these_rows).
+    If the shared regression explains no more than chance, `z` omits the judge. In simulations of
+    200 groups with 10 labels each, empirical Bayes on the summary had 0.16 to 0.43 times the mean
+    squared error of the estimates without shrinkage. Its 95% intervals covered 0.95 to 0.98. For
+    the mean of all reviews of a product, its error with ``PPIMean(population="rows")`` was 0.39 to
+    0.70 times that of [1]_. Its 95% intervals covered 0.94 to 0.96.
 
-    When not to use it: before shrinkage with an untuned judge (``power_tuning=False``), or with
-    `StratifiedPPI` or `ChainRulePPI` in groups of few labels, because their variances and priors
-    are designed for intervals of single groups; for a single mean (`PPIMean`).
+    When not to use it: for a single mean (use `PPIMean`); before shrinkage with an untuned judge
+    (``power_tuning=False``); before shrinkage of groups of few labels with `StratifiedPPI` or
+    `ChainRulePPI`, because their variances and priors are designed for single groups.
 
     References
     ----------

@@ -36,10 +36,11 @@ _BATCH_CELLS = 2**22  # rows drawn at once
 
 @checked
 class MonteCarloPPI(Documented, BaseEstimator):
-    """Posterior of any function of means and proportions of labeled and unlabeled rows.
+    """Estimate any function of means and proportions, such as a ratio of two means.
 
-    Name the means and proportions, select the rows from which each is estimated, and write the
-    quantity of interest as a function of them.
+    Name the means and proportions, and select the (labeled or unlabeled) rows from which each is
+    estimated. Then write the quantity of interest as a function of them. The result is its
+    posterior distribution.
 
     Parameters
     ----------
@@ -82,14 +83,14 @@ class MonteCarloPPI(Documented, BaseEstimator):
 
     Notes
     -----
-    Sections 2.2 and 4.1.2 of [1]_. The method assumes independent parameters. They are independent
-    if no two are estimated from the same rows of the same column, so estimate the mean verdict from
-    ``rows="unlabeled"``. The bootstrap of section 5.4.3 does not need independence. With a few
-    hundred labels its interval is almost the same (test_bootstrap_is_near_the_posterior). With few
+    The method is that of [1]_, sections 2.2 and 4.1.2. It assumes that the parameters are
+    independent. This holds if no two are estimated from the same rows of the same column. For
+    example, estimate the mean verdict from ``rows="unlabeled"``. The bootstrap of section 5.4.3
+    does not need independence. With a few hundred labels its interval is almost the same. With few
     labels of a verdict it is too short.
 
-    When not to use it: for the quantities that `PPIMean`, `StratifiedPPI` and `ChainRulePPI`
-    compute without draws; for clustered rows; for a ratio whose denominator can be 0.
+    When not to use it: for a mean or proportion alone (`PPIMean`, `StratifiedPPI` and
+    `ChainRulePPI` need no draws); for clustered rows; for a ratio if its denominator can be 0.
 
     References
     ----------

@@ -27,7 +27,7 @@ def position_bias(
     b: str = "model_b",
     confidence_level: Level = 0.95,
 ) -> dict[str, Any]:
-    """Estimate how much a pairwise judge favors the answer that it sees first.
+    """Estimate how much a pairwise judge favors the answer that is shown first.
 
     Parameters
     ----------
@@ -36,12 +36,11 @@ def position_bias(
     verdict : str, default="winner"
         Column of the winner: `a` or `b`. All other values count as ties.
     first : str, default="first"
-        Column of the model whose answer the judge saw first: `a` or `b`.
+        Column of the model whose answer was shown first: `a` or `b`.
     item : str, default=None
-        Column that identifies the pair, if pairs were shown in both orders.
+        Column of pair ids, if pairs were shown in both orders.
     topic : str or list of str or None, default="topic"
-        Columns of topics, if the identifiers of pairs are unique only within a topic. The columns
-        may be absent.
+        Columns of topics, if pair ids are unique only within a topic. The columns may be absent.
     a, b : str, default="model_a" and "model_b"
         Names of the two models in these columns.
     confidence_level : float, default=0.95
@@ -50,23 +49,26 @@ def position_bias(
     Returns
     -------
     dict
-        `bias` is the proportion of verdicts for the first answer minus that for the second, from
-        -1 to 1, as if both orders were equally common. `low` and `high` are the ends of its
-        interval. `n_items` is the number of pairs, or of verdicts without `item`. `inconsistent` is
-        the proportion of pairs in both orders whose winner changes with the order; it is nan
-        without `item`.
+        With the keys
+
+        - `bias`: the proportion of verdicts for the first answer minus that for the second, from
+          -1 to 1, with equal weights for both orders;
+        - `low`, `high`: ends of its interval;
+        - `n_items`: the number of pairs, or the number of verdicts if `item` is None;
+        - `inconsistent`: the proportion of pairs whose winner changes with the order, among pairs
+          shown in both orders; nan if `item` is None.
 
     Raises
     ------
     ValueError
-        If a column is missing, `first` has other values than `a` and `b`, or one of them is always
-        first.
+        If a column is missing, `first` has values other than `a` and `b`, or the same model is
+        always first.
 
     Notes
     -----
-    The bias is half the difference in the mean verdict for `a` between the two orders. So it does
-    not depend on which model is better. The interval is that of a paired t test by pair, if pairs
-    were shown in both orders, and otherwise that of Welch's t test.
+    The bias is half the difference in the mean verdict for `a` between the two orders. It therefore
+    does not depend on which model is better. If pairs were shown in both orders, the interval is
+    that of a paired t test. Otherwise it is that of Welch's t test.
 
     When not to use it: if the order depends on the expected winner.
 

@@ -20,16 +20,16 @@ _MAJORITY = 0.5
 
 
 class RoganGladen(PPIEstimator):
-    """Proportion corrected by the judge's sensitivity and specificity.
+    """Proportion of an event, corrected by the judge's sensitivity and specificity.
 
-    Use it if rows were selected for labeling by their label, for example 50 correct and 50 wrong
-    answers. With a random sample of labeled rows `ChainRulePPI` has shorter intervals.
+    Use it if rows were selected by their human label, for example 50 correct and 50 incorrect
+    answers. If the labeled rows are a random sample, `ChainRulePPI` has shorter intervals.
 
     Parameters
     ----------
     positive : object, default=1
-        Verdict of the judge that stands for the event. All other verdicts are negative. The
-        majority of several judges counts.
+        Verdict of the judge that means that the event occurred. All other verdicts are negative.
+        With several judges, the majority decides.
     event : object, default=1
         Human label whose proportion is estimated. There must be one other label.
 
@@ -41,7 +41,7 @@ class RoganGladen(PPIEstimator):
     standard_error_ : float
         Standard error by the delta method.
     rectifier_ : float
-        `estimate_` before clipping, minus the rate of positive verdicts.
+        Estimate before clipping, minus the rate of positive verdicts.
     lambda_ : float
         Always nan, because this method gives the judge no weight.
     n_labeled_, n_unlabeled_ : int
@@ -65,20 +65,19 @@ class RoganGladen(PPIEstimator):
     -----
     The estimate is ``(q - f) / (s - f)`` [1]_. Here `q` is the rate of positive verdicts in the
     unlabeled rows (in all rows if none is unlabeled), `s` the sensitivity and `f` one minus the
-    specificity. Each rate has half a success and half a failure added, so a judge without observed
-    errors does not count as perfect. The interval is Fieller's: all `t` for which
+    specificity. Half a success and half a failure are added to each rate, so a judge without
+    observed errors is not treated as perfect. Fieller's interval contains all `t` for which
     ``q - t s - (1 - t) f`` is not significantly different from 0.
 
-    The estimate ignores the proportion of the event in the labeled rows. In the six cases of the
-    tests its intervals are 1.2 to 1.9 times as wide as those of the chain rule
-    (test_wider_than_the_chain_rule).
+    The estimate ignores the proportion of the event in the labeled rows. In six simulated settings,
+    intervals were 1.2 to 1.9 times as wide as those of the chain rule.
 
     `predict` returns the probability of the event given the verdict by Bayes' rule from the
     estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive verdict. One shift on the
     logit scale makes the mean over the fitted rows equal to the estimate.
 
-    When not to use it: if the labeled rows are a random sample, which is the usual case
-    (`ChainRulePPI`); for dependent rows or unequal probabilities of being labeled (`PPIMean`).
+    When not to use it: in the usual case that the labeled rows are a random sample (use
+    `ChainRulePPI`); for dependent rows or unequal probabilities of being labeled (use `PPIMean`).
 
     References
     ----------

@@ -46,18 +46,19 @@ def read_items(
     filter: str | None = None,
     skip_bad_lines: bool = False,
 ) -> pd.DataFrame:
-    """Read item rows from files or folders of evaluation results.
+    """Read per-item scores from files or folders of evaluation results.
 
     The format is detected from the contents: logs of lm-evaluation-harness, Inspect, HELM,
     EuroEval, Every Eval Ever, promptfoo, tau2-bench, SWE-bench, DeepEval, MLflow, OpenAI evals,
-    MT-Bench, OpenCompass and MTEB, test reports, and tables (CSV, TSV, Parquet, JSON). A folder
-    is searched for all of them.
+    MT-Bench, OpenCompass and MTEB, test reports, and tables (CSV, TSV, Parquet, JSON). Folders
+    are searched for files in all of these formats.
 
     A table is long (one row per model and item, one score column) or wide (one row per item,
-    one score column per model). Columns are recognized by usual names, such as `model`, `task`,
-    `question_id` or `accuracy`, or named by the arguments. A table that can be read in several
-    ways raises an error. If several files are read, a role is played by a column that all of
-    them have. `skbench.readers.read_with_notes` also reports every choice.
+    one score column per model). Columns are recognized by common names, such as `model`, `task`,
+    `question_id` or `accuracy`, or named by the arguments. If there are several files, only
+    columns that occur in all files are considered. A table that can be read in several ways
+    raises an error. `skbench.readers.read_with_notes` also returns notes on how the files were
+    read.
 
     Parameters
     ----------
@@ -71,90 +72,96 @@ def read_items(
         "opencompass", "mteb", "junit", "pytest-json" and "table". Only files of this format are
         read. By default all logs are read, or all tables if there are no logs.
     model : str or dict, default=None
-        Tables: the model column. Without a model column, each file holds the answers of one
-        model. Logs: new names of models, by their names in the logs. A string renames the only
-        model.
+        Tables: the model column. Without a model column, each file is read as one model. Logs: a
+        dict from names in the logs to new names, or the new name if there is only one model.
     topic : str or list of str, default=None
-        Tables: the topic column. Several columns keep their own names. Logs: a field of the
-        records that replaces the task, such as ``"doc.subject"``.
+        Tables: the topic column. If there are several, the result has these columns instead of
+        `topic`. Logs: a field of the records that replaces the task, such as ``"doc.subject"``.
     item : str, default=None
-        Tables: the column of item ids. Without it, models cannot be paired by item.
+        Tables: the column of item ids. Without item ids, models cannot be compared on the same
+        items.
     score : str, default=None
         Tables: the score column. Logs: the metric or scorer. Higher scores are better.
     cluster : str, default=None
         Tables: the cluster column. Logs: a field such as ``"metadata.passage"``.
     models : list of str, default=None
         The score columns of a wide table, one per model. Patterns such as ``"m*"`` stand for
-        all columns that match. By default, columns named for known families of models (gpt,
-        claude, llama, qwen and so on) are used if there is no score column.
+        all columns that match. If there is no score column, the default is all columns named
+        after known model families (gpt, claude, llama, qwen and so on).
     filter : str, default=None
         Logs of lm-evaluation-harness: the filter whose answers are read. The default is the
         first filter that all files of the task have.
     skip_bad_lines : bool, default=False
-        Whether to skip lines that cannot be read. The notes count them. By default they raise
-        an error.
+        Whether to skip lines that cannot be read, and report their number in the notes. By
+        default such lines raise an error.
 
     Returns
     -------
     pandas.DataFrame
         One row per model and item, with the columns `model`, `topic`, `item` and `score`. If
-        they are known, it also has `cluster`, `repeat` (the number of an answer to an item,
-        which is then a cluster) and `confidence` (the probability share of the likeliest
-        choice). Logs may also give `tokens`, `seconds` and `cost` (money) of an answer, or NaN.
-        Other columns of tables keep their names. If such a name is that of a role, it gets the
-        suffix `_in_file`.
+        the files contain them, it also has the columns
+
+        - `cluster`: the cluster, or the item if items were answered several times;
+        - `repeat`: the number of the answer, if items were answered several times;
+        - `confidence`: the normalized probability of the most likely choice;
+        - `tokens`, `seconds` and `cost` (money) of the answer, NaN if unknown.
+
+        Other columns of tables keep their names. A column whose name clashes with one of these
+        gets the suffix `_in_file`.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a file is empty, truncated or of unknown format; if a line cannot be read or has a
-        key twice; if the score columns are ambiguous or not numeric; if a label is missing; or
-        if a pair of model and item occurs twice and `cluster` is not the item column.
+        - If a file is empty, truncated or of unknown format.
+        - If a line cannot be read, or one of its objects has a repeated key.
+        - If the score columns are ambiguous or not numeric, or a label is missing.
+        - If a pair of model and item occurs twice and `cluster` is not the item column.
 
     Notes
     -----
-    Rows with a missing score are dropped and counted in the notes. Topic and item together
-    identify an item, so ids may start again in every topic. If several columns hold the topic,
-    pass them to other functions as ``topic=[...]``. If items are clusters, the cluster id
-    begins with the topic. Words such as "correct" and "False" become 1 and 0.
+    Rows with a missing score are dropped, and the notes report their number. Item ids need to be
+    unique only within a topic. If several columns hold the topic, pass them to other functions
+    as ``topic=[...]``. If items are clusters, the cluster id is the item id with the topic in
+    front. Words such as "correct" and "False" become 1 and 0.
 
-    Two runs whose models have the same name stay two models if they answer the same topics or
-    have different settings. The notes report their names, and `model` renames them. Items with
-    the same number but different texts in two runs stay different items.
+    Runs with the same model name are kept apart if they answer the same topics or have different
+    settings. The notes list the new names; use `model` to rename them. Items with the same id
+    but different texts in two runs are different items.
 
-    A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) holds results of
-    groups. It becomes one row per answer, without item ids. A table of means and standard
-    errors raises an error; ``read_with_notes(path).groups`` returns both kinds.
+    A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) contains results of
+    groups. It is expanded to one row per answer, without item ids. A table of means and standard
+    errors raises an error. ``read_with_notes(path).groups`` returns the groups of both kinds of
+    tables.
 
     Details of formats:
 
     - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the summary with the
       same time in its name. `score` defaults to the first metric that is a number and for which
       higher is better.
-    - "inspect": header and summaries of ``.eval`` archives, or ``.json`` logs. C, P, I and N
-      count as 1, 0.5, 0 and 0. `score` is a scorer, or ``scorer/key`` if a scorer gives several
-      numbers. An item is the cluster of its epochs. Archives need zstandard.
-    - "helm": ``per_instance_stats.json`` and ``run_spec.json``. `score` defaults to
-      exact_match, its variants or a few others. Perturbed questions and training instances
-      are skipped. An instance is the cluster of its train trials. `topic` and `cluster` raise
-      an error.
-    - "euroeval": one row per bootstrap sample of a test set, because EuroEval keeps no items.
-      Use `RepeatedRuns` and `MeanRankScore`, not intervals that treat rows as items. The
-      columns `dataset`, `task` and `language` are added. `topic` and `cluster` raise an error.
+    - "inspect": ``.eval`` archives (they need zstandard) or ``.json`` logs. C (correct), P
+      (partial), I (incorrect) and N (no answer) score 1, 0.5, 0 and 0. `score` is a scorer, or
+      ``scorer/key`` if a scorer gives several numbers. Epochs are repeats.
+    - "helm": ``per_instance_stats.json`` and ``run_spec.json``. `score` defaults to exact_match
+      or a variant, otherwise to the first of math correctness, ifeval_strict_accuracy,
+      f1_score, rouge_l and bleu_4. Perturbed questions and training instances are skipped.
+      Train trials are repeats. `topic` and `cluster` are not supported.
+    - "euroeval": one row per bootstrap sample of a test set, because EuroEval stores no items.
+      Use `RepeatedRuns` and `MeanRankScore`. Intervals for items are invalid here. The columns
+      `dataset`, `task` and `language` are added. `topic` and `cluster` are not supported.
     - "every-eval-ever": instance-level JSON Lines. `score` is an `evaluation_result_id`.
-    - "tau2", "tau-bench": trials are repeats of a task.
+    - "tau2", "tau-bench": trials are repeats.
     - "swe-bench": an empty patch scores 0. An error of the harness is a missing answer.
-    - "mt-bench": a question is the cluster of its turns.
-    - "mteb": an item is a subset of a task, because MTEB keeps no scores per item.
-    - "junit", "pytest-json": a file is a model, and a test is an item.
-    - "promptfoo": JSON (since version 0.94) or JSON Lines. A model is a provider, or a provider
-      and a prompt if there are several prompts. An item is the cluster of its repeats. `score`
-      is ``"success"`` (the default), ``"score"`` or a named score.
+    - "mt-bench": the turns of a question form a cluster.
+    - "mteb": each subset of a task is read as an item, because MTEB stores no scores of items.
+    - "junit", "pytest-json": each file is read as a model and each test as an item.
+    - "promptfoo": JSON (since version 0.94) or JSON Lines. Each provider is read as a model, or
+      each provider-prompt pair if there are several prompts. Repeats of a test are repeats.
+      `score` is ``"success"`` (the default), ``"score"`` or a named score.
 
-    When not to use it: tables of means alone do not show their sampling variance, and summaries
-    such as ``results_*.json`` contain no items.
+    When not to use it: for means without standard errors, because their sampling variance is
+    unknown; for summaries such as ``results_*.json``, because they contain no items.
 
     Examples
     --------
@@ -186,7 +193,7 @@ def read_with_notes(
     format: Format | None = None,
     **options: Unpack[ReadOptions],
 ) -> ItemRows:
-    """Read item rows, and report every choice that was made.
+    """Read per-item scores, with notes on how the files were read.
 
     Parameters
     ----------
@@ -195,8 +202,8 @@ def read_with_notes(
     format : str, default=None
         As in `skbench.read_items`.
     **options
-        Other arguments of `skbench.read_items`, and `version`, a column of a table that
-        identifies the versions of a model if there is no model column. Its text is not changed.
+        Other arguments of `skbench.read_items`, and `version`. This is the column of a table that
+        identifies the versions of a model if there is no model column.
 
     Returns
     -------
@@ -210,7 +217,7 @@ def read_with_notes(
 
     Notes
     -----
-    When not to use it: `skbench.read_items` returns the rows without notes.
+    When not to use it: if you need only the rows (use `skbench.read_items`).
 
     Examples
     --------

@@ -17,7 +17,7 @@ _Chance: TypeAlias = Annotated[float, Range(0, 1, "low")]
 
 @checked
 class SequentialMean(Sequential):
-    """Estimate a mean score batch by batch, and stop as soon as it is precise enough.
+    """Estimate a mean score batch by batch, until it is precise or differs from a target.
 
     The interval is valid at every look, that is, after every batch (anytime-valid inference).
 

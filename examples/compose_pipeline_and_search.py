@@ -45,8 +45,8 @@ print(f"trees in a pipeline:    MSE {np.mean((eb.estimate().value - truth) ** 2)
 
 # %%
 # **Grid search.** With metadata routing, GridSearchCV splits ``sigma2``, ``n`` and ``groups`` with
-# the rows and passes ``sampling`` unchanged. Without routing, ``groups`` reaches only the folds. The
-# search scores the prior mean, ``predict(X)``, on held-out topics.
+# the rows and passes ``sampling`` unchanged. Without routing, ``groups`` reaches only the folds.
+# The search scores the prior mean, ``predict(X)``, on held-out topics.
 
 search = GridSearchCV(
     EmpiricalBayes(make_pipeline(prepare, Ridge()), cv=2, random_state=0),

@@ -185,8 +185,8 @@ def test_undecided_may_pass_and_missing_items_are_wrong(runner, tmp_path):
             for case in (
                 ({"results": "gone.csv"}, 1, "gone.csv"),
                 ({"arguments": "--help"}, 2, "--help"),
-                ({"save-baseline": "no/dir/b.csv"}, 1, "no/dir"),
-                ({"save-baseline": "d.csv"}, 1, "d.csv"),
+                ({"save-baseline": "no/dir/b.csv"}, 1, "folder"),
+                ({"save-baseline": "d.csv"}, 1, "folder"),
                 ({"save-baseline": "../old.csv"}, 1, "read as NEW"),
                 ({"baseline": "gone.csv", "no-baseline": "pass", "results": "x"}, 1, "file 'x'"),
                 ({"by": "subject"}, 1, "subject"),

@@ -162,7 +162,7 @@ def test_heavy_packages_load_inside_functions():
         assert not top & (HEAVY - own), path
 
 
-def test_stats_know_numpy_and_scipy_only():
+def test_stats_import_numpy_and_scipy_only():
     allowed = {"numpy", "scipy", "skbench"} | sys.stdlib_module_names
     for path, tree in TREES.items():
         if room_of(path) == "stats":

@@ -159,7 +159,7 @@ def test_other_groups_are_refused():
         sample_size_ratio(JamesStein().fit(**first.fit_args), second)
 
 
-def test_estimates_that_borrow_need_to_know_how_errors_are_correlated():
+def test_estimates_that_borrow_need_correlations_of_errors():
     data = make_items(4, 12, 10, random_state=0)
     g = summarize_items(data.items, ["model", "topic"], features=data.features)
     mixed = MixedModel().fit(**g.fit_args)

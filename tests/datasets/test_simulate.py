@@ -112,7 +112,7 @@ def test_shared_items_correlate_models_as_in_the_integral():
     assert pair_correlation(*scores_by_model(own), mean) == pytest.approx(0, abs=band)
 
 
-def test_ids_tell_whether_items_are_shared():
+def test_ids_show_whether_items_are_shared():
     shared = make_items(3, 4, 5, random_state=0).items
     assert (shared.groupby(["topic", "item"])["model"].nunique() == 3).all()
     own = make_items(3, 4, 5, shared_items=False, random_state=0).items

@@ -104,7 +104,7 @@ def test_the_difference_is_that_of_paired_models(cluster):
     )
 
 
-def test_what_the_samples_so_far_cannot_tell_is_nan():
+def test_what_the_samples_so_far_do_not_determine_is_nan():
     one = [sample(1, 0.5, page="a", area="law")]
     same_page = [*one, sample(2, 0.1, page="a", area="law")]
     for found in (

@@ -23,7 +23,7 @@ def make_estimate(value=VALUE, labels=PAIRS, half_width=0.05):
     )
 
 
-def test_rows_say_which_differences_are_clear():
+def test_rows_show_which_differences_are_clear():
     display = DifferenceDisplay.from_estimate(make_estimate())
     assert display.rows.index.equals(PAIRS)
     np.testing.assert_array_equal(display.rows["value"], VALUE)

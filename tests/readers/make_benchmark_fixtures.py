@@ -290,7 +290,9 @@ def make_helm():
         for kind, models in (("deployments", deployments), ("metadata", metadata)):
             key = {"deployments": "model_deployments", "metadata": "models"}[kind]
             (work / "prod_env" / f"model_{kind}.yaml").write_text(json.dumps({key: models}))
-        entries = [f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in answers_of]
+        entries = [
+            f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in answers_of
+        ]
         start = "import sys, our_helm; from helm.benchmark.run import main; main()"
         options = "--suite ours --max-eval-instances 10 --num-train-trials 2 -n 1 --disable-cache"
         command = [sys.executable, "-c", start, "--run-entries", *entries, *options.split()]

@@ -192,7 +192,7 @@ def test_folder_of_tables(tmp_path):
         (["r.csv", "r.tsv"], ["r.csv", "r.tsv"]),
     ],
 )
-def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, names):
+def test_files_of_a_folder_are_named_by_what_distinguishes_them(tmp_path, files, names):
     for i, file in enumerate(files):
         text = f"item;score\n1;1\n2;{i}\n".encode()
         write(tmp_path / file, gzip.compress(text) if file.endswith("gz") else text)

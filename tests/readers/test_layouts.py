@@ -253,7 +253,7 @@ def test_rows_of_runs_that_broke_are_no_answers(saved):
     assert by_name.items["score"].tolist() == [0]  # the word "failed" of a named score
 
 
-def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
+def test_cells_without_an_answer_are_counted_and_dropped(saved):
     cells = ["1", "0", "error", "timeout", "N/A", "Request timed out", "1"]
     table = pd.DataFrame({"model": "m", "item": range(7), "score": cells})
     read = read_with_notes(saved(table))

@@ -109,7 +109,7 @@ def test_no_winner_is_blank_in_every_layout(votes, tmp_path, kind, judge):
 
 
 @pytest.mark.parametrize("cell", [1, "yes"])
-def test_flags_that_tell_no_one_winner_name_their_row(votes, tmp_path, cell):
+def test_flags_without_one_winner_name_their_row(votes, tmp_path, cell):
     table = layouts(votes)["one column for each"].astype(object)
     table.loc[20, ["winner_model_a", "winner_model_b"]] = [cell, 1]
     output = " ".join(run(table, tmp_path / "v.csv").stderr.split())

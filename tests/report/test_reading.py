@@ -27,7 +27,7 @@ def test_files_that_name_topics_by_other_columns_are_refused(tmp_path):
     }.items():
         (tmp_path / f"{name}.csv").write_text(rows)
     paths = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
-    for files, words in ((paths, "subject, topic in"), ([tmp_path], "b.csv'")):
+    for files, words in ((paths, "subject, topic"), ([tmp_path], "b.csv'")):
         result = CliRunner().invoke(compare, [*map(str, files), "--by", "subject"])
         assert result.exit_code == 1 and words in " ".join(result.stderr.split())
 

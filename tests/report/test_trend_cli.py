@@ -79,7 +79,7 @@ ANY = [("none", "csv", "date"), ("one", "parquet", "number"), ("own", "csv", "nu
 
 
 @pytest.mark.parametrize(("models", "form", "kind"), ANY)
-def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form, kind):
+def test_a_column_of_any_name_distinguishes_versions(rows, tmp_path, models, form, kind):
     """Numbers and dates give the results of the function; 1.10 differs from 1.1."""
     names = {
         "none": {},

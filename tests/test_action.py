@@ -291,4 +291,4 @@ def test_install_step(runner, tmp_path):
     python = line.removeprefix("SKBENCH_PYTHON=")
     assert Path(python).exists()
     words = [python, "-I", "-m", "skbench", "gate", "--help"]
-    assert "Pass, fail" in subprocess.run(words, capture_output=True, text=True).stdout
+    assert "--margin" in subprocess.run(words, capture_output=True, text=True).stdout

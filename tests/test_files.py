@@ -220,9 +220,9 @@ def test_unwritable_paths_raise_errors(write, folder_of_others):
         "x" * 300: "File name too long",
         "/dev/null/x": "Not a directory",
         os.sep: "Is a directory",
-        "none/x": "folder does not exist",
+        "none/x": "folder",
         "a\0b": "null",
-        3: "path must be ",
+        3: "path ",
     }
     for path, cause in cases.items():
         with pytest.raises((OSError, ValueError, TypeError)) as error:

@@ -244,11 +244,11 @@ BANK = bank_of(ONCE)
 
 @pytest.mark.parametrize("bank", [None, BANK])
 def test_models_are_called_by_name(bank):
-    with pytest.raises(ValueError, match=r"no model 'gpt'.*'new'"):
+    with pytest.raises(ValueError, match="'gpt'.*'new'"):
         gate(ONCE, "gpt", "new", 0.05, bank=bank)
     with pytest.raises(ValueError, match="b='new'"):
         compare_models(ONCE, None, "new", bank=bank)
-    with pytest.raises(TypeError, match="^bank must be a fitted ItemBank"):
+    with pytest.raises(TypeError, match="^bank .*ItemBank"):
         compare_models(ONCE, bank=ItemBank)
 
 
@@ -292,7 +292,7 @@ def test_items_with_several_topics_raise_a_warning():
     once = ONCE[ONCE["topic"] == "t0"]
     tagged = pd.concat([once, once.assign(topic="tag"), ONCE[ONCE["topic"] == "t1"]])
     tagged.loc[tagged["topic"] == "t1", "item"] += 100
-    with pytest.warns(UserWarning, match="10 ids, such as 0, "):
+    with pytest.warns(UserWarning, match="10 ids.* 0, "):
         compare_models(tagged)
 
 
@@ -300,7 +300,7 @@ def test_items_with_several_topics_raise_a_warning():
 def test_topics_that_differ_between_models_raise_a_warning(call):
     tags = ONCE.assign(item=np.tile(range(80), 3), topic=ONCE["model"].str[:1] + ONCE["topic"])
     tags.loc[tags["item"] % 2 == 0, "topic"] = "same"
-    with pytest.warns(UserWarning, match="40 ids, such as 1, "):
+    with pytest.warns(UserWarning, match="40 ids.* 1, "):
         call(tags)
 
 
@@ -330,7 +330,7 @@ def test_topics_are_columns_of_topics(call, topic):
 )
 def test_two_numbers_of_one_topic_are_refused(call):
     twice = pd.Series(1.0, ["t0", *(f"t{i}" for i in range(N_TOPICS))])
-    with pytest.raises(ValueError, match="several entries for 't0'"):
+    with pytest.raises(ValueError, match="'t0'"):
         call(twice)
 
 
@@ -341,7 +341,7 @@ def test_two_numbers_of_one_topic_are_refused(call):
      lambda x: TaskBootstrap(task="subject").fit_items(x), item_correlation, shown_first],
 )  # fmt: skip
 def test_a_topic_without_a_name_is_refused(call):
-    with pytest.raises(ValueError, match=r"(no 'topic'|'topic'.* has no name)"):
+    with pytest.raises(ValueError, match="'topic'"):
         call(TWICE[TWICE["run"] < 2].assign(topic=lambda x: x["topic"].where(x["item"] > 0)))
 
 
@@ -358,9 +358,7 @@ def test_names_of_items_show_both_parts():
     verdicts = gate(TWICE, "old", "new", 0.1, cluster="item").item_verdicts
     assert list(verdicts.index.names) == ["topic", "item"]
     assert list(pass_at_k(TWICE).reliability().index.names) == ["model", "topic", "item"]
-    with pytest.raises(
-        ValueError, match=r"topic 't0', item 0\. Pass cluster='item' if items were a"
-    ):
+    with pytest.raises(ValueError, match=r"topic 't0', item 0\b.* cluster='item'"):
         compare_models(TWICE)
     with pytest.raises(ValueError, match=r"for item 0\. .*topic="):
         compare_models(ONCE, topic=None)

@@ -182,7 +182,7 @@ def installed(monkeypatch):
     """A function that sets the metadata of the installed package: None: there is none."""
 
     def install(urls):
-        def told(name):
+        def metadata_of(name):
             if urls is None:
                 raise metadata.PackageNotFoundError(name)
             message = Message()
@@ -190,7 +190,7 @@ def installed(monkeypatch):
                 message["Project-URL"] = url
             return message
 
-        monkeypatch.setattr(_documented, "metadata", told)
+        monkeypatch.setattr(_documented, "metadata", metadata_of)
         _documented.documentation.cache_clear()
 
     yield install

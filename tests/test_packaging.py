@@ -1,4 +1,4 @@
-"""What the built package holds, which versions it asks for, and files that repeat its metadata."""
+"""Contents of the built package, required versions, and files that repeat its metadata."""
 
 import configparser
 import fnmatch
@@ -66,7 +66,7 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_what_nobody_knows_yet_stands_in_one_file(config):
+def test_unsettled_metadata_is_in_one_file(config):
     placeholders = set(tracked_with("[O]WNER|[g]ithub[.]com/[^ ]*/skbench"))
     assert "setup.cfg" in placeholders and placeholders <= {"setup.cfg", "CONTRIBUTING.md"}
     assert config["metadata"]["url"] in config["metadata"]["project_urls"]

@@ -158,11 +158,11 @@ def test_allowed_values_of_aliases(alias):
 def test_messages():
     with pytest.raises(ValueError, match=r"^confidence_level .* got 95\. Write 0\.95 for 95%\.$"):
         skbench.make_items().items.pipe(skbench.leaderboard, confidence_level=95)
-    with pytest.raises(ValueError, match=r"^n_models must be a whole number of at least 1, got 2"):
+    with pytest.raises(ValueError, match=r"^n_models must .* 1, got 2"):
         skbench.make_items(n_models=np.float64(2.5))
-    with pytest.raises(TypeError, match="unexpected keyword argument 'n_model'"):
+    with pytest.raises(TypeError, match="'n_model'"):
         skbench.make_items(n_model=2)
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'self'"):
+    with pytest.raises(TypeError, match="'self'"):
         skbench.JamesStein.estimate()
     for value in (pd.DataFrame({"a": [1, 2]}), 10**5000):  # of several lines, or without a repr
         with pytest.raises(ValueError, match=f"1, got an? {type(value).__name__}. Write 0.95"):

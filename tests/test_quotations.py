@@ -85,7 +85,7 @@ def test_a_cell_is_quoted_once_and_by_name():
 
 
 def test_the_papers_cell_cannot_be_typed():
-    with pytest.raises(TypeError, match="is not quoted"):
+    with pytest.raises(TypeError, match="quoted"):
         Row("ratio", "0.81", "0.80")
 
 

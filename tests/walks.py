@@ -1,4 +1,4 @@
-"""Walks over many cases, of which the default run takes some."""
+"""Walks over many cases. The default run takes a part of them."""
 
 import pytest
 

@@ -90,8 +90,12 @@ def test_verdicts():
             ("bold", "bold", {"bold": (-1.12, 0.1)}),
         )
     }
-    assert "Use 'sure'." in found["sure"] and "'bold' has a smaller" in found["sure"]
-    assert "Use 'safe'." in found["safe"] and "'bold' has a smaller" in found["safe"]
+    assert (
+        "Use 'sure'." in found["sure"] and "'bold'" in found["sure"] and "smaller" in found["sure"]
+    )
+    assert (
+        "Use 'safe'." in found["safe"] and "'bold'" in found["safe"] and "smaller" in found["safe"]
+    )
     assert "Use 'bold'." in found["bold"] and "smaller" not in found["bold"]
 
 
@@ -137,7 +141,7 @@ def test_choice_is_fitted_on_everything():
     ratio = found.estimate.sample_size_ratio
     assert ratio == found.risk.sample_size_ratio("EB", 0.9)
     assert 1 < ratio.low < ratio.value < ratio.high
-    assert f"as good as {ratio.value:.2g} times the items" in repr(found.estimate)
+    assert f" {ratio.value:.2g} times" in repr(found.estimate)
     table = found.to_frame()
     assert table["chosen"].tolist() == [False, True]
     assert table.loc["EB", "risk"] == found.risk.risk["EB"]

@@ -93,7 +93,7 @@ def test_share_of_items_is_what_was_left(given):
         twice = pd.concat([items, items])
         found = estimated_risk(HALF, twice, BY, cluster="item", random_state=0)
     assert found.items_share == pytest.approx(7 / 9)
-    assert "each from 78% of the items" in repr(found)
+    assert " 78% " in repr(found)
 
 
 def truth_of(data, summary):
@@ -260,10 +260,10 @@ def test_numbers_of_any_type_are_split():
 
 def test_warns_of_a_failure_and_continues():
     g = summarize_items(own_items(6, 0).items, BY)
-    with pytest.warns(UserWarning, match="no such luck"):
+    with pytest.warns(UserWarning, match="no luck"):
         found = estimated_risk({"half": FixedShrinkage(), "bad": Failing()}, g, random_state=0)
     assert np.isnan(found.risk["bad"]) and np.isfinite(found.risk["half"])
-    assert "bad failed: RuntimeError: no such luck" in repr(found)
+    assert "bad" in repr(found) and "RuntimeError: no luck" in repr(found)
     assert found.to_frame().loc["bad"].isna().all()
 
 
@@ -280,7 +280,7 @@ def test_differences_and_table():
     assert table.loc["half", "difference"] == difference
     assert table.loc["direct", "ratio"] == 1 and table.loc["direct", "difference"] == 0
     assert table.index.name == "estimator"
-    assert "each from 90% of the items" in repr(found) and "60 groups;" not in repr(found)
+    assert " 90% " in repr(found) and "60 groups;" not in repr(found)
 
 
 def test_standard_errors_are_over_topics_where_items_are_shared():

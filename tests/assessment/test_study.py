@@ -260,8 +260,8 @@ def test_estimates_that_are_not_finite_are_a_failure():
         ({"low": None, "high": None}, r"low .* shape \(\)"),
         ({"low": np.zeros(3)}, r"low .* shape \(3,\)"),
         ({"high": 1.0}, r"high .* shape \(\)"),
-        ({"high": ["one"] * 36}, "could not convert string to float: 'one'"),
-        ({"guarantee": "most groups"}, "guarantee must be one of .*got 'most groups'"),
+        ({"high": ["one"] * 36}, "'one'"),
+        ({"guarantee": "most groups"}, "guarantee .*'most groups'"),
     ],
 )
 def test_an_answer_that_cannot_be_read_is_a_failure(answer, words):
@@ -271,8 +271,8 @@ def test_an_answer_that_cannot_be_read_is_a_failure(answer, words):
             return self
 
         def estimate(self, confidence_level):
-            said = {"value": self.value_, "low": self.value_, "high": self.value_}
-            return SimpleNamespace(**said | {"guarantee": "model"} | answer)
+            fields = {"value": self.value_, "low": self.value_, "high": self.value_}
+            return SimpleNamespace(**fields | {"guarantee": "model"} | answer)
 
     study = make_study({"direct": DirectEstimator(), "foreign": Foreign()}, 2)
     with pytest.warns(UserWarning):
@@ -370,5 +370,5 @@ def test_random_folds_are_asked_for_in_words_estimators_understand():
     study = make_study({"kept": Attributes(), "split": Candidate(Attributes(), None, False)}, 1)
     with pytest.warns(UserWarning):
         run(study)
-    said = study.failures_.set_index("estimator")["message"]
-    assert said["kept"].endswith("True False") and said["split"].endswith("False True")
+    messages = study.failures_.set_index("estimator")["message"]
+    assert messages["kept"].endswith("True False") and messages["split"].endswith("False True")

@@ -59,7 +59,7 @@ def test_stored_models_repeat_their_draws(bank, two):
     np.testing.assert_array_equal(again.sample().values, model.sample().values)
 
 
-def test_the_bank_samples_as_its_model_does_and_knows_its_own(bank, past, new):
+def test_the_bank_samples_as_its_model_does(bank, past, new):
     asked = new.groupby("topic").sample(8, random_state=0)
     alone = UnitLevelModel(bank).fit(asked[COLUMNS], asked["score"])
     known = past[past["model"] == "m03"].head(5)

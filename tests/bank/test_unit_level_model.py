@@ -109,7 +109,7 @@ def test_items_that_the_bank_lacks(bank, new):
     e = model.estimate(by="topic", population=sizes).to_frame()
     assert e.loc["t9", "high"] - e.loc["t9", "low"] > 0.3
     listed = pd.concat([new, more])[["topic", "item"]]
-    with pytest.warns(UserWarning, match="4 of 304 rows of population, such as 1001"):
+    with pytest.warns(UserWarning, match="4 of 304 rows.* 1001"):
         e2 = model.estimate(by="topic", population=listed).to_frame()
     assert list(e2.index) == list(e.index)
     # Two items are all there is of t9, and both were seen.
@@ -132,10 +132,10 @@ def test_ids_of_other_types_are_named_or_made_one_type(past, new):
         np.testing.assert_array_equal(model.estimate(population=population).value, expected)
     with pytest.raises(ValueError, match="population"):
         model.estimate(population=whole.assign(item=whole["item"].astype(int)))
-    with pytest.warns(UserWarning, match="300 of 300 rows of population"):
+    with pytest.warns(UserWarning, match="300 of 300 rows"):
         model.estimate(population=whole.assign(item="x" + whole["item"]))
     half = whole.assign(item=np.where(whole["topic"] == "t0", "0" + whole["item"], whole["item"]))
-    with pytest.warns(UserWarning, match="50 of 300 rows of population"):
+    with pytest.warns(UserWarning, match="50 of 300 rows"):
         model.sample(n_draws=9, population=half)
     with pytest.raises(ValueError, match="population"):
         model.estimate(population=whole.head(0))
@@ -249,7 +249,7 @@ def test_scores_that_are_not_right_or_wrong(rows):
     ("X", "y", "message"),
     [
         ({"model": ["a"], "item": [3]}, [np.nan], "y .* row 0 .*nan"),
-        ({"model": ["a"], "topic": ["t0"], "item": ["3"]}, [1.0], "model 'a', such as '3'"),
+        ({"model": ["a"], "topic": ["t0"], "item": ["3"]}, [1.0], "'a'.*'3'"),
         ({"model": ["a"]}, [1.0], "'item'"),
         ({"model": [None], "item": [3]}, [1.0], "model"),
         ({"model": ["a"], "item": [-3]}, [1.0], "item -3"),
@@ -381,7 +381,7 @@ def test_all_items_asked_is_their_mean(real_scores):
 
 @pytest.mark.parametrize(
     ("size", "message"),
-    [(3, "3 items of topic 'new'.* 6"), (7.5, "7.5")],
+    [(3, "3 .*'new'.* 6"), (7.5, "7.5")],
 )
 def test_population_is_no_smaller_than_what_was_asked(real_scores, size, message):
     past, new = real_scores

@@ -219,7 +219,7 @@ def test_identical_models_are_not_known_to_be_equal(binary):
     assert_allclose([-c.estimate.low[0], c.estimate.high[0]], 3.841459 / 63.841459, rtol=1e-6)
     assert c.p_value[0] == 1
     shifted = pd.concat([a, a.assign(model="twin", score=a["score"] + 0.1)])
-    with pytest.warns(UserWarning, match="'twin' and 'a' .*nan"):
+    with pytest.warns(UserWarning, match="'twin'.*'a'.*nan"):
         c = compare_models(shifted)
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])
@@ -268,7 +268,7 @@ def test_gaps_of_others_leave_a_pair_exact():
     p_value = pd.Series(c.p_value, c.estimate.labels)
     a, b = next(pair for pair in p_value.index if "c" not in pair)
     assert_allclose(p_value[(a, b)], min(1, 3 * both.p_value[0]), rtol=1e-12)
-    assert c.test == "McNemar, exact, or t test where items are missing"
+    assert "McNemar" in c.test and "t test" in c.test
 
 
 def test_a_single_shared_item_is_no_cluster():

@@ -275,7 +275,7 @@ def test_bad_input_raises():
         gate(rows.assign(score=0.0), "old", "new", 0.02, relative=True)
 
 
-def test_items_of_one_model_only_are_left_out_aloud_or_wrong():
+def test_items_of_one_model_only_are_skipped_with_a_warning_or_wrong():
     old, new = np.ones((1, 20)), np.ones((1, 20))
     rows = rows_of(old, new)
     rows = rows[~((rows["model"] == "new") & (rows["item"] < 8))]
@@ -368,7 +368,7 @@ def bank_and_rows(rng, n_asked=200):
     return rows[rows["model"] != "new"], new, truth
 
 
-def test_a_bank_that_knows_the_baseline_sharpens_the_gate():
+def test_a_bank_that_holds_the_baseline_sharpens_the_gate():
     past, rows, truth = bank_and_rows(np.random.default_rng(0))
     plain = gate(rows, "old", "new", 0.05)
     known = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past))

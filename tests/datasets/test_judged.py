@@ -36,7 +36,7 @@ def test_autorater_errs_as_often_as_asked():
     assert set(data.items["autorater"]) == {0, 1}
 
 
-def test_noise_autorater_knows_nothing():
+def test_noise_autorater_is_uninformative():
     data = make_judged_items(20, 5_000, 5_000, sensitivity=0.3, specificity=0.7, random_state=2)
     assert_binomial(*accepted(data.items, 1), 0.3)
     assert_binomial(*accepted(data.items, 0), 0.3)
@@ -91,7 +91,7 @@ def test_labels_are_a_random_sample():
     assert_binomial(labeled.sum(axis=0), 3_000, 0.3)
 
 
-def test_truth_is_spread_as_asked_and_feature_tells_of_it():
+def test_truth_varies_as_requested_and_correlates_with_the_feature():
     data = make_judged_items(
         4_000, 1, 0, intercept=0.7, group_std=1.2, feature_noise=0.5, random_state=6
     )

@@ -99,7 +99,7 @@ def test_binary_and_continuous_scores_have_one_truth():
     assert_series_equal(binary.truth, continuous.truth)
 
 
-def test_shared_items_correlate_models_as_the_integral_says():
+def test_shared_items_correlate_models_as_in_the_integral():
     kwargs = {**ALL_STDS_ZERO, "item_std": 1.5, "random_state": 0}
     mean, second_moment = (integral(lambda p, k=k: p**k, 0.0, 1.5) for k in (1, 2))
     expected = (second_moment - mean**2) / (mean * (1 - mean))
@@ -112,7 +112,7 @@ def test_shared_items_correlate_models_as_the_integral_says():
     assert pair_correlation(*scores_by_model(own), mean) == pytest.approx(0, abs=band)
 
 
-def test_ids_tell_whether_items_are_shared():
+def test_ids_show_whether_items_are_shared():
     shared = make_items(3, 4, 5, random_state=0).items
     assert (shared.groupby(["topic", "item"])["model"].nunique() == 3).all()
     own = make_items(3, 4, 5, shared_items=False, random_state=0).items
@@ -121,7 +121,7 @@ def test_ids_tell_whether_items_are_shared():
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
-def test_clusters_correlate_scores_as_the_integral_says(correlation):
+def test_clusters_correlate_scores_as_in_the_integral(correlation):
     n_pairs = 40_000
     data = make_items(
         1,

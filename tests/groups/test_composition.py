@@ -280,7 +280,7 @@ def test_errors_of_the_regressor_name_the_columns(groups, seed):
     assert "length (float64)" in caught.value.__notes__[0]
 
 
-def test_categories_reach_a_regressor_that_knows_them(groups):
+def test_categories_reach_a_regressor_that_supports_them(groups):
     from lightgbm import LGBMRegressor
 
     X = groups["X"].astype({"model": "category"})[["model", "length"]]
@@ -339,7 +339,7 @@ def test_names_of_features_may_hold_any_character(groups, preset, kind):
     np.testing.assert_array_equal(found.predict(X), expected.predict(plain))
 
 
-def test_text_and_categories_side_by_side_reach_the_preset_that_knows_both(groups):
+def test_text_and_categories_side_by_side_reach_the_preset_that_supports_both(groups):
     large = np.where(groups["X"]["length"] > 0, "large: yes", "large: no")
     X = groups["X"].assign(size=pd.Categorical(large), model="llama3:" + groups["X"]["model"])
     eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(**groups | {"X": X})

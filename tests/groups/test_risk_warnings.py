@@ -16,8 +16,8 @@ def warned(estimator, z, sigma2, n, truth, sampling):
         warnings.simplefilter("always")
         estimator.fit(np.zeros((len(z), 1)), z, sigma2, n, sampling=sampling)
         e = estimator.estimate()
-    said = any("squared error" in str(w.message) for w in caught)
-    return e, said, np.sum((e.value - truth) ** 2) / np.sum((z - truth) ** 2)
+    reported = any("squared error" in str(w.message) for w in caught)
+    return e, reported, np.sum((e.value - truth) ** 2) / np.sum((z - truth) ** 2)
 
 
 def of_counts(rng, p, n):
@@ -28,7 +28,7 @@ def of_counts(rng, p, n):
 
 def test_warns_from_two_standard_errors_on():
     """Precise groups around 0, and twelve noisy ones more or less far off."""
-    sigma2, excess, said, ratio = np.repeat([1.0, 0.01], [12, 28]), [], [], []
+    sigma2, excess, reported, ratio = np.repeat([1.0, 0.01], [12, 28]), [], [], []
     for seed in range(32):
         rng = np.random.default_rng(seed)
         truth = np.repeat([1 + seed % 4 / 2, 0.0], [12, 28])
@@ -38,22 +38,22 @@ def test_warns_from_two_standard_errors_on():
         # Stein's estimate of the squared error, less that of the direct estimate.
         lost = (e.value - z) ** 2 - 2 * sigma2 + 2 * e.standard_error**2
         excess.append(np.mean(lost) / np.std(lost) * np.sqrt(40))
-        said.append(found[1])
+        reported.append(found[1])
         ratio.append(found[2])
-    excess, said, ratio = map(np.array, (excess, said, ratio))
-    np.testing.assert_array_equal(said, excess > 2)
+    excess, reported, ratio = map(np.array, (excess, reported, ratio))
+    np.testing.assert_array_equal(reported, excess > 2)
     # The sets would tell one standard error, or none, or three, from two.
     assert all(np.sum((low < excess) & (excess < low + 1)) >= 3 for low in (0, 1, 2))
-    assert np.mean(ratio[said] > 1) > 0.8
+    assert np.mean(ratio[reported] > 1) > 0.8
 
 
 @pytest.mark.slow
 def test_seldom_near_the_end_where_shrinking_helps():
     rng = np.random.default_rng(0)
     sets = [of_counts(rng, np.clip(rng.normal(0.02, 0.03, 40), 0, 1), 20) for _ in range(8)]
-    said, ratio = np.array(sets, dtype=float).T
+    reported, ratio = np.array(sets, dtype=float).T
     assert np.median(ratio) < 0.7
-    assert said.mean() <= 0.25
+    assert reported.mean() <= 0.25
 
 
 @pytest.mark.slow
@@ -61,5 +61,5 @@ def test_warns_if_a_few_groups_are_outliers():
     rng = np.random.default_rng(1)
     p = np.full(200, 0.995)
     p[::10] = 0.3
-    said, ratio = np.array([of_counts(rng, p, 50) for _ in range(3)], dtype=float).T
-    assert said.all() and np.median(ratio) > 1
+    reported, ratio = np.array([of_counts(rng, p, 50) for _ in range(3)], dtype=float).T
+    assert reported.all() and np.median(ratio) > 1

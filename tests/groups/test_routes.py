@@ -240,5 +240,5 @@ def same_or_warned(fit, case, name):
         except (ValueError, TypeError):
             return True
     messages = [str(warning.message) for warning in caught]
-    said = any("Pass" in words or "astype" in words for words in messages)
-    return said or np.allclose(found, expected(case, name), rtol=1e-12, atol=1e-12)
+    explained = any("Pass" in words or "astype" in words for words in messages)
+    return explained or np.allclose(found, expected(case, name), rtol=1e-12, atol=1e-12)

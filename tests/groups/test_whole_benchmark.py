@@ -222,7 +222,7 @@ def test_totals_are_covered(size):
     assert np.mean(errors) < np.mean(plain_errors)
 
 
-def test_a_pipeline_knows_the_labels_of_populations():
+def test_a_pipeline_matches_the_labels_of_populations():
     by_topic = pd.Series([20, 30, 40, 50, 60], pd.Index(sorted(set(TOPICS)), name="topic"))
     steps = [("rename", FunctionTransformer(lambda X: X.reset_index(drop=True)))]
     pipeline = IntervalPipeline([*steps, ("direct", DirectEstimator())]).fit(**SUMMARY.fit_args)

@@ -104,7 +104,7 @@ def test_the_difference_is_that_of_paired_models(cluster):
     )
 
 
-def test_what_the_samples_so_far_cannot_tell_is_nan():
+def test_what_the_samples_so_far_do_not_determine_is_nan():
     one = [sample(1, 0.5, page="a", area="law")]
     same_page = [*one, sample(2, 0.1, page="a", area="law")]
     for found in (
@@ -148,10 +148,10 @@ def test_epochs_one_by_one_are_averaged():
     [
         (lambda: mean_interval("page")([sample(3, 1.0, area="law")]), "cluster='page'.*3.*'area'"),
         (lambda: group_means("area")([sample(3, 1.0)]), "group_key='area'.* 3 "),
-        (lambda: group_means("area")([sample(3, 1.0, area=math.nan)]), "no such label"),
+        (lambda: group_means("area")([sample(3, 1.0, area=math.nan)]), "group_key='area'.* 3 "),
         (lambda: mean_interval()([sample(3, {"a": 1.0})]), "sample 3 is a dict"),
         (lambda: mean_interval(confidence_level=95), "confidence_level must .* Write 0.95"),
-        (lambda: group_means(""), "group_key must be a non-empty string"),
+        (lambda: group_means(""), "^group_key "),
         (lambda: group_means("area", confidence_level=2), "confidence_level"),
         (
             lambda: group_means("area")(
@@ -324,7 +324,7 @@ def test_a_baseline_is_one_run_of_one_scorer(inspect_ai, run):
     assert difference(log.location)([sample(0, 1.0), sample(1, 1.0)])["difference"] == 0.5
     with pytest.raises(FileNotFoundError, match=r"nowhere\.eval"):
         difference("nowhere.eval")
-    with pytest.raises(ValueError, match="'logs' is no log of Inspect"):
+    with pytest.raises(ValueError, match="'logs'"):
         difference("logs")
     from inspect_ai.dataset import Sample
     from inspect_ai.scorer import includes, match
@@ -333,7 +333,7 @@ def test_a_baseline_is_one_run_of_one_scorer(inspect_ai, run):
         dataset=[Sample(input="?", target="", id=1)], scorer=[match(), includes()], solver=[]
     )
     two = inspect_ai.eval(task, model="mockllm/model", display="none")[0].location
-    with pytest.raises(ValueError, match="scores of match, includes, .* Pass score="):
+    with pytest.raises(ValueError, match="match, includes.* Pass score="):
         difference(two)
     assert difference(two, score="includes")([sample(1, 1.0)])["difference_n"] == 1
 
@@ -368,15 +368,15 @@ def test_a_baseline_that_was_numbered_after_a_shuffle_is_refused(inspect_ai):
 
     for path in (log(range(20)), log("abcdefghij"), log([None] * 20, shuffled=False)):
         assert difference(path)([])["difference_n"] == 0
-    with pytest.raises(ValueError, match="shuffled before Inspect numbered"):
+    with pytest.raises(ValueError, match="shuffled"):
         difference(log([None] * 20))
 
 
 @pytest.mark.peers
-def test_a_task_without_the_metadata_fails_and_says_what_to_give(run):
+def test_a_task_without_the_metadata_fails_and_proposes_what_to_give(run):
     log = run([1.0, 0.0], [mean_interval("author")])
     assert log.status == "error"
-    assert "cluster='author': sample 0 has no such label" in log.error.message
+    assert "cluster='author': sample 0 " in log.error.message
     assert "Sample(..., metadata={'author': ...})" in log.error.message
 
 
@@ -485,7 +485,7 @@ def test_stopping_compares_texts_with_those_of_the_log(inspect_ai, run):
         race = InspectStopping(SequentialComparison(), baseline=old)
         log = run([1.0] * 3, texts=[*texts[:2], other], early_stopping=race)
         assert log.status == status
-    assert "samples of the same id have other texts: '2'." in log.error.message
+    assert ": '2'." in log.error.message
 
 
 @pytest.mark.peers

@@ -59,7 +59,7 @@ def texts_of_widgets(notebook, cell):
         yield " ".join(str(states[part]["value"]) for part in parts)
 
 
-def test_progress_without_tqdm_says_what_to_install(monkeypatch):
+def test_progress_without_tqdm_reports_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(ImportError, match=r'tqdm: pip install "skbench\[notebook\]"'):
         with show_progress():

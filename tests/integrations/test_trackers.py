@@ -76,7 +76,7 @@ def test_card_of_one_model():
         ],
     }
     (metric,) = unbounded["metrics"]
-    assert metric["name"] == "acc (without a finite interval, guarantee: each group)"
+    assert metric["name"].startswith("acc (") and "guarantee: each group)" in metric["name"]
     assert not {"low", "high"} & set(metric["args"])
 
 
@@ -95,9 +95,9 @@ def test_cards_that_are_refused():
         to_model_card(ESTIMATE, "our/ada", "our/exam")
     with pytest.raises(ValueError, match="'ada'.* our/ada, bob"):
         to_model_card(ESTIMATE, "ada", "our/exam")
-    with pytest.raises(ValueError, match="Labels 1 and '1' are both '1' in the card"):
+    with pytest.raises(ValueError, match=" 1 and '1' .*'1'"):
         to_model_card(of_labels(1, "1"), "ada", "our/exam")
-    with pytest.raises(ValueError, match="Labels (nan|None) and 'nan' are both 'nan' in the card"):
+    with pytest.raises(ValueError, match=" (nan|None) and 'nan' .*'nan'"):
         to_model_card(of_labels(None, "nan"), "ada", "our/exam")
     with pytest.raises(ValueError, match="'low'"):
         to_model_card(of_labels("law", name="low"), "ada", "our/exam")
@@ -173,15 +173,15 @@ def mlflow(tmp_path):
 
 
 REFUSED = [
-    (of_labels(1), "many", "The run already has an estimate 'many'. Pass another name="),
-    (of_labels("a/b", "a:b"), "two", "Labels 'a/b' and 'a:b' are both 'a_b' in MLflow"),
-    (of_labels("", "."), "two", "Labels '' and '.' are both '_' in MLflow"),
+    (of_labels(1), "many", "'many'.* name="),
+    (of_labels("a/b", "a:b"), "two", "'a/b' and 'a:b' .*'a_b'"),
+    (of_labels("", "."), "two", "'' and '[.]' .*'_'"),
     (
         of_labels("x" * 232),
         "two",
-        "x' has 232 letters, and MLflow has room for 231 after name='two'",
+        "x' .*232 .*231 .*name='two'",
     ),
-    *[(ESTIMATE, name, "name must be letters") for name in ("../up", "/top", "a//b", "a?", "a/.")],
+    *[(ESTIMATE, name, "^name ") for name in ("../up", "/top", "a//b", "a?", "a/.")],
 ]
 
 

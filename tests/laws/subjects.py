@@ -1,4 +1,4 @@
-"""Every public estimator and function as one function of a table: what it says, by name."""
+"""Every public estimator and function as one function of a table: its results by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -274,7 +274,7 @@ def test_picture_prints_guarantees_and_notes(pyplot):
     assert display.ax_.get_xlabel() == "accuracy"
 
 
-def test_missing_rows_say_so_beside_the_row(pyplot):
+def test_missing_rows_are_labeled_as_missing(pyplot):
     estimates = make_two()
     estimates["EB"] = without(estimates["EB"], value=[1])
     display = ForestDisplay.from_estimates(estimates).plot()

@@ -175,7 +175,7 @@ def test_unknown_sizes_are_noted():
 
 
 def test_errors_name_what_is_wrong():
-    with pytest.raises(ValueError, match="'shrunk' .*'law' in row 0, .*'direct' has 'anat"):
+    with pytest.raises(ValueError, match="'shrunk' .*'law' .*row 0.*'direct' .*'anat"):
         ShrinkageDisplay.from_estimates(
             make_estimate(DIRECT), make_shrunk(SHRUNK, TOPICS[[1, 0, 2, 3, 4]])
         )

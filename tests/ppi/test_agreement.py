@@ -88,18 +88,20 @@ def test_many_words_have_no_order():
     rng = np.random.default_rng(8)
     words = np.array([f"topic {i}" for i in range(12)])
     human = rng.integers(0, 12, 120)
-    said = [np.where(rng.random(120) < 0.7, human, rng.integers(0, 12, 120)) for _ in range(2)]
+    verdicts = [np.where(rng.random(120) < 0.7, human, rng.integers(0, 12, 120)) for _ in range(2)]
     found = []
     for order in (words, rng.permutation(words)):
-        rows = pd.DataFrame({"human": order[human], "a": order[said[0]], "b": order[said[1]]})
+        rows = pd.DataFrame(
+            {"human": order[human], "a": order[verdicts[0]], "b": order[verdicts[1]]}
+        )
         card = judge_agreement(rows, judges=["a", "b"], random_state=0)
         changes = judge_agreement(rows, judges="a", previous="b", random_state=0).changes
         alpha = card.to_frame().loc["a", ["alpha", "alpha_low"]]
         found.append(np.r_[alpha, card.effective_judges, changes.to_numpy(float)])
     assert_allclose(found[1], found[0])
-    assert_allclose(alpha["alpha"], brute_alpha(np.column_stack([human, said[0]]), "nominal"))
-    assert_allclose(changes["alpha"], brute_alpha(np.column_stack(said), "nominal"))
-    assert_allclose(changes["error_before"], np.mean(human != said[1]))
+    assert_allclose(alpha["alpha"], brute_alpha(np.column_stack([human, verdicts[0]]), "nominal"))
+    assert_allclose(changes["alpha"], brute_alpha(np.column_stack(verdicts), "nominal"))
+    assert_allclose(changes["error_before"], np.mean(human != verdicts[1]))
     assert np.isnan(judge_agreement(rows, judges="a", level="ordinal").to_frame().loc["a", "alpha"])
 
 
@@ -263,14 +265,14 @@ def test_bad_input_raises():
 def coverage(n, judge, prevalence, n_sets, seed, score=False):
     """Coverage of the intervals by figure."""
     (tpr, tnr), p = judge, prevalence
-    said = p * tpr + (1 - p) * (1 - tnr)
+    verdicts = p * tpr + (1 - p) * (1 - tnr)
     agree = p * tpr + (1 - p) * tnr
-    both = (p + said) / 2
+    both = (p + verdicts) / 2
     truth = {
-        "kappa": 1 - (1 - agree) / (p * (1 - said) + (1 - p) * said),
+        "kappa": 1 - (1 - agree) / (p * (1 - verdicts) + (1 - p) * verdicts),
         "alpha": 1 - (1 - agree) / (2 * both * (1 - both)),
-        "tpr": tpr, "tnr": tnr, "bias": said - p,
-        "calibration": (p * tpr - p * said) / (said * (1 - said)),
+        "tpr": tpr, "tnr": tnr, "bias": verdicts - p,
+        "calibration": (p * tpr - p * verdicts) / (verdicts * (1 - verdicts)),
     }  # fmt: skip
     rng = np.random.default_rng(seed)
     hits = {name: [] for name in truth}

@@ -51,7 +51,7 @@ def expected_failed_checks(estimator):
     if isinstance(estimator, RoganGladen):
         expected.pop("check_fit1d")
     if isinstance(estimator, GroupedPPI):
-        alone = "one label does not tell noise from differences between groups"
+        alone = "one label cannot separate noise from differences between groups"
         expected["check_fit2d_1sample"] = alone
     return expected
 

@@ -150,11 +150,11 @@ def test_strata_by_hand():
     raw = judge + missed[fitted.strata_ - 1]
     assert_allclose(fitted.predict(judge), raw + fitted.estimate_ - raw.mean(), rtol=0, atol=1e-12)
     # A stratum without fitted rows has the mean rectifier.
-    told = StratifiedPPI(lambda X: (10 * X[:, 0]).astype(int) // 4).fit(judge, human)
-    shift = told.predict([0.9])[0] - told.predict([0.8])[0]
+    fitted = StratifiedPPI(lambda X: (10 * X[:, 0]).astype(int) // 4).fit(judge, human)
+    shift = fitted.predict([0.9])[0] - fitted.predict([0.8])[0]
     assert shift == pytest.approx(0.1)
-    moved = told.estimate_ - np.mean(judge + _own(judge, human, told))
-    assert told.predict([9.0])[0] == pytest.approx(9.0 + told.rectifier_ + moved, abs=1e-12)
+    moved = fitted.estimate_ - np.mean(judge + _own(judge, human, fitted))
+    assert fitted.predict([9.0])[0] == pytest.approx(9.0 + fitted.rectifier_ + moved, abs=1e-12)
 
 
 def _own(judge, human, fitted):

@@ -89,8 +89,8 @@ def make_deepeval():
         )
 
     def turns(topic, number, question, target, reply):
-        said = [Turn(role="user", content=question), Turn(role="assistant", content=reply)]
-        return ConversationalTestCase(name=f"{topic}-{number}", turns=said)
+        turns = [Turn(role="user", content=question), Turn(role="assistant", content=reply)]
+        return ConversationalTestCase(name=f"{topic}-{number}", turns=turns)
 
     folder = folder_for("deepeval")
 
@@ -226,13 +226,15 @@ def make_mlflow():
 
     def compare(predictions, targets, metrics):
         pairs = zip(predictions, targets, strict=True)
-        scores = [None if known == BROKEN_ANSWER else float(said == known) for said, known in pairs]
+        scores = [
+            None if known == BROKEN_ANSWER else float(reply == known) for reply, known in pairs
+        ]
         right = [score for score in scores if score is not None]
         reasons = ["compared"] * len(scores)
         return MetricValue(scores, reasons, {"mean": sum(right) / len(right)})
 
     def count(predictions, targets, metrics):
-        return MetricValue([len(said) for said in predictions], aggregate_results={})
+        return MetricValue([len(reply) for reply in predictions], aggregate_results={})
 
     metrics = [
         make_metric(eval_fn=compare, greater_is_better=True, name="right_answer", version="v1"),

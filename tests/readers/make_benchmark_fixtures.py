@@ -201,8 +201,8 @@ def make_mt_bench():
         answer = {"choices": [{"turns": ["one", "two"]}]}
         shared = {"ref_answer": answer if math else None, "multi_turn": turn == 2}
         for model, rating in zip(MODELS, ratings, strict=True):
-            said = "$ERROR$" if rating is None else f"Good. Rating: [[{rating}]]"
-            common.chat_completion_openai = lambda *args, said=said, **kwargs: said
+            reply = "$ERROR$" if rating is None else f"Good. Rating: [[{rating}]]"
+            common.chat_completion_openai = lambda *args, reply=reply, **kwargs: reply
             match = common.MatchSingle(question, model, answer, single[kind], **shared)
             common.play_a_match_single(match, str(single_file))
         common.chat_completion_openai = lambda *args, **kwargs: "[[A]]"
@@ -265,7 +265,7 @@ def ours(task):
 def make_helm():
     """Run folders of HELM: two clients of our own, two tasks, two train trials."""
     folder = folder_for("helm")
-    said = {
+    answers_of = {
         model: {
             question: reply
             for task in QUESTIONS
@@ -275,14 +275,14 @@ def make_helm():
     }
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
-        (work / "our_helm.py").write_text(HELM_PLUGIN % (QUESTIONS, said))
+        (work / "our_helm.py").write_text(HELM_PLUGIN % (QUESTIONS, answers_of))
         (work / "prod_env").mkdir()
         deployment = {"tokenizer_name": "simple/tokenizer1", "max_sequence_length": 2048}
         deployment["client_spec"] = {"class_name": "our_helm.OurClient"}
         about = {"access": "open", "creator_organization_name": "ours"}
         about["tags"] = ["TEXT_MODEL_TAG", "FULL_FUNCTIONALITY_TEXT_MODEL_TAG"]
         deployments, metadata = [], []
-        for name in said:
+        for name in answers_of:
             named = {"name": f"ours/{name}"}
             deployments.append(named | {"model_name": f"ours/{name}"} | deployment)
             metadata.append(named | {"display_name": name, "description": name} | about)
@@ -290,7 +290,9 @@ def make_helm():
         for kind, models in (("deployments", deployments), ("metadata", metadata)):
             key = {"deployments": "model_deployments", "metadata": "models"}[kind]
             (work / "prod_env" / f"model_{kind}.yaml").write_text(json.dumps({key: models}))
-        entries = [f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in said]
+        entries = [
+            f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in answers_of
+        ]
         start = "import sys, our_helm; from helm.benchmark.run import main; main()"
         options = "--suite ours --max-eval-instances 10 --num-train-trials 2 -n 1 --disable-cache"
         command = [sys.executable, "-c", start, "--run-entries", *entries, *options.split()]

@@ -16,6 +16,6 @@ def message(*args, **options):
     return str(error.value)
 
 
-def said(read):
+def notes_of(read):
     """All notes as one text."""
     return " | ".join(read.notes)

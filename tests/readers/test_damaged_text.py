@@ -30,5 +30,5 @@ def test_labels_and_texts_keep_their_commas(written):
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_commas_that_may_be_of_thousands_are_refused(written, separator):
     table = pd.DataFrame({"model": "a", "item": [1, 2], "score": ["1,234", "2,345"]})
-    said = message(written(table.to_csv(index=False, sep=separator)))
-    assert re.search("row 1: 'score' .*'1,234'", said)
+    text = message(written(table.to_csv(index=False, sep=separator)))
+    assert re.search("row 1: 'score' .*'1,234'", text)

@@ -82,13 +82,13 @@ REFUSED = {
     "nul.csv": (GOOD.replace("bb", "b\0", 1), "NUL bytes"), "nuls.csv": ("\0" * 999, "NUL bytes"),
     "nuls.json": ("[" + "\0" * 999, "Give a .csv"), "any.csv": (bytes(range(256)), "NUL bytes"),
     "nul.jsonl": (LINES.replace("bb", "b\0", 1), "line 5"),
-    "utf16.csv": (GOOD.encode("utf-16"), "line 1, byte 1 (0xff) is not UTF-8"),
+    "utf16.csv": (GOOD.encode("utf-16"), "line 1, byte 1 .0xff.* UTF-8"),
     "utf16.jsonl": (LINES.encode("utf-16"), "not UTF-8|line 1"),
-    "latin.csv": (GOOD.replace("bb", "\xe9").encode("latin-1"), "line 6, byte 1 (0xe9)"),
+    "latin.csv": (GOOD.replace("bb", "\xe9").encode("latin-1"), "line 6, byte 1 .0xe9"),
     "infinite.csv": (GOOD.replace(",1\n", ",inf\n", 1), "row 1: 'correct' "),
     "huge.csv": (GOOD.replace(",1\n", ",1e400\n", 1), "row 1: 'correct' "),
     "words.csv": (GOOD.replace(",1\n", ",maybe\n", 1), "'maybe'"),
-    "dates.csv": (GOOD.replace(",1\n", ",2026-01-01\n"), "not a finite number"),
+    "dates.csv": (GOOD.replace(",1\n", ",2026-01-01\n"), "finite"),
     "no_model.csv": (GOOD.replace("\na,", "\n,", 1), "row 1: column 'model'"),
     "long.csv": (GOOD + "a,t,x,1,7\n", "line 14 has 5"),
     "first.csv": (GOOD.replace(",1\n", ",1,0\n", 1), "line 2 has 5"),
@@ -96,18 +96,18 @@ REFUSED = {
     "twice.csv": (GOOD + "a,t,t1,1\n", "item 't/t1|item 't1'"),
     "columns.csv": (GOOD.replace("task", "model", 1), "'model'"),
     "opened.csv": (OPENED, "line 3"),
-    "rows.csv": (OPENED.replace("bb,t,t2", 'bb,t,t2"'), "line 3: the quote before 't2,0'"),
-    "row.csv": (OPENED.replace("a,u,u1", 'a,u,"u1'), "line 3: the quote before 't2,0'"),
+    "rows.csv": (OPENED.replace("bb,t,t2", 'bb,t,t2"'), "line 3: .*'t2,0'"),
+    "row.csv": (OPENED.replace("a,u,u1", 'a,u,"u1'), "line 3: .*'t2,0'"),
     "above_n.csv": (COUNTS.format(12), "12"), "negative.csv": (COUNTS.format(-2), "-2"),
     "half.csv": (COUNTS.format(2.5), "2.5"),
     "se.csv": ("model,task,acc,acc_stderr\na,t,.5,-.1\nb,t,.5,.1\n", "-0.1"),
     "utf16.json": (f"[{LINES}]".encode("utf-16"), "UTF-16"),
     "number.json": ("17", "Give a .csv"), "null.json": ("null", "Give a .csv"),
     "list.json": ('[{"model": "a", "id": 1}]', "model, id"),
-    "twice.jsonl": (LINES.replace('"bb"', '7, "model": "bb"', 1), "line 5: an object has the key 'model'"),
-    "twice.json": ('[\n{"model": {"x": 1, "x": 2}, "id": 1}]', "an object has the key 'x' twice"),
-    "escaped.jsonl": (LINES + '{"model": "a", "id": 1, "id": 2, "t": "\\u003a"}\n', "line 13: an object has the key 'id' twice"),
-    "names.json": ('{"columns": ["model", "id", "acc", "acc"], "data": [["a", 1, 1, 0]]}', "the key 'acc' twice"),
+    "twice.jsonl": (LINES.replace('"bb"', '7, "model": "bb"', 1), "line 5: .*'model'"),
+    "twice.json": ('[\n{"model": {"x": 1, "x": 2}, "id": 1}]', "'x' twice"),
+    "escaped.jsonl": (LINES + '{"model": "a", "id": 1, "id": 2, "t": "\\u003a"}\n', "line 13: .*'id'"),
+    "names.json": ('{"columns": ["model", "id", "acc", "acc"], "data": [["a", 1, 1, 0]]}', "'acc' twice"),
     "dots.jsonl": ('{"model": "a", "m.acc": 1, "m": {"acc": 0}}\n' * 2, "field 'm.acc' twice"),
     "whole.jsonl": (LINES + '{"model": ' + 50_000 * "[" + 50_000 * "]" + "}", "line 13: the values|row 13: the"),
     "points.csv": (GOOD.replace("correct", "score").replace(",1\n", ",1.2.3%\n").replace(",0\n", ",5%\n"), "'1.2.3%'"),
@@ -137,10 +137,10 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(tmp_path, name, walked):
     content, words = REFUSED[name]
-    kind, told = verdict(write(tmp_path / name, content))
+    kind, text = verdict(write(tmp_path / name, content))
     walked("files", **{kind: 1})
-    assert kind == "clear", told
-    assert any(part in told for part in words.split("|")) and name in told, told
+    assert kind == "clear", text
+    assert re.search(words, text) and name in text, text
     result = CliRunner().invoke(doctor, [str(tmp_path / name)])
     reasons = [line for line in result.stderr.splitlines() if line.startswith("skbench: ")]
     assert result.exit_code == 1 and len(reasons) == 1, result.output
@@ -211,9 +211,9 @@ def test_places_that_are_no_files(tmp_path, walked):
     (tmp_path / "folder").symlink_to(tmp_path)
     places = ["pipe.csv", "loop.csv", "gone.csv", "nothing.csv", "/dev/zero", "/dev/null"]
     for place in [*(tmp_path / place for place in places), ""]:
-        kind, told = verdict(place)
+        kind, text = verdict(place)
         walked("files", **{kind: 1})
-        assert kind == "clear" and ("There is no file" in told or "a pipe or a device" in told)
+        assert kind == "clear" and ("no file" in text or "pipe" in text)
     write(tmp_path / "good.csv", GOOD)
     read = read_with_notes(tmp_path)
     assert len(read.items) == len(ROWS)
@@ -304,10 +304,10 @@ def walk_logs(folder, tmp_path, walked, most):
         content = path.read_bytes()
         for what, spoiled in damages(path, rng, most):
             path.write_bytes(spoiled)
-            kind, told = verdict(work)
+            kind, text = verdict(work)
             counts[kind] += 1
             if kind in ("raw", "accepted"):
-                wrong.append(f"{path.name}, {what}: {str(told)[:300]}")
+                wrong.append(f"{path.name}, {what}: {str(text)[:300]}")
         path.write_bytes(content)
     walked("logs", **counts)
     assert not wrong, "\n".join(wrong)
@@ -341,7 +341,7 @@ for path in sys.argv[1:]:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_tables_larger_than_memory_are_told_beforehand(tmp_path, monkeypatch, suffix):
+def test_tables_larger_than_memory_raise_a_warning_first(tmp_path, monkeypatch, suffix):
     rows = pd.DataFrame({"model": "ada", "item": range(1000), "score": 1})
     path, free = tmp_path / f"rows.{suffix}", tmp_path / "free"
     getattr(rows, f"to_{suffix}")(path, index=False)
@@ -349,7 +349,7 @@ def test_tables_larger_than_memory_are_told_beforehand(tmp_path, monkeypatch, su
     free.write_text("MemAvailable: 250 kB\n")  # the rows take 200
     read_with_notes(path)
     free.write_text("MemAvailable: 150 kB\n")
-    with pytest.warns(UserWarning, match="0.0002 GB of memory, and 0.00015 GB are free"):
+    with pytest.warns(UserWarning, match="0.0002 GB.* 0.00015 GB"):
         read_with_notes(path)
 
 

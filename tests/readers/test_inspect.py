@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import struct
 import zipfile
 
@@ -11,7 +12,7 @@ import pytest
 import reading
 import zstandard
 from make_fixtures import ANSWERS, QUESTIONS
-from reading import message, said
+from reading import message, notes_of
 from writing import write
 
 from skbench.readers import read_items, read_with_notes
@@ -66,7 +67,7 @@ def test_epochs_are_repeats_of_an_item_and_it_their_cluster(folder):
 def test_grades_and_scorers():
     read = read_with_notes(FOLDER / "scorers", format="inspect")
     assert read.items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.5]
-    assert "'graded' is the score of topic 'capitals' (not style/length, style/fluent" in said(read)
+    assert re.search(r"'graded' .*'capitals' \(not style/length, style/fluent", notes_of(read))
     lengths = [len(word) for word in ("yes", "no", "half", "who knows", "yes", "half")]
     assert read_items(FOLDER / "scorers", score="style/length")["score"].tolist() == lengths
 
@@ -74,13 +75,13 @@ def test_grades_and_scorers():
 def test_unscored_and_failed_samples_are_not_wrong_answers():
     read = read_with_notes(FOLDER / "holes", format="inspect")
     assert read.items["item"].str[-1].tolist() == ["1", "4", "5", "6"]
-    assert "dropped 2 of 6 rows" in said(read)
+    assert "dropped 2 of 6 rows" in notes_of(read)
 
 
 def test_run_that_was_cut_off_is_read_from_its_journal():
     read = read_with_notes(FOLDER / "interrupted", format="inspect")
     assert read.items["score"].tolist() == right("alpha", "capitals", 3)
-    assert "'started', 3 of 6" in said(read)
+    assert "'started', 3 of 6" in notes_of(read)
 
 
 def test_cluster_and_topic_from_metadata():
@@ -127,7 +128,7 @@ def test_other_questions_under_the_same_ids_are_other_items(tmp_path):
         write_log(tmp_path / f"{name}.json", questions, **about)
     items = read_items(tmp_path).groupby("model")["item"].apply(set)
     assert items["easy"] & items["hard"] == {"t/9"}
-    notes = said(read_with_notes(tmp_path))
+    notes = notes_of(read_with_notes(tmp_path))
     assert " 3 items " in notes
     assert "subset ('easy', 'hard')" in notes
     assert "seed" not in notes
@@ -154,7 +155,7 @@ def test_runs_at_other_temperatures_are_no_one_model(tmp_path, temperatures):
         about = {"task": task, "model_generate_config": config}
         write_log(tmp_path / f"{task}.json", [sample(1, "C")], **about)
     read = read_with_notes(tmp_path)
-    apart = "m (x.json), m (y.json)" in said(read)
+    apart = "m (x.json), m (y.json)" in notes_of(read)
     assert apart == (read.items["model"].nunique() == 2) == (temperatures == (0.0, 1.0))
 
 
@@ -162,18 +163,18 @@ def test_runs_at_other_temperatures_are_no_one_model(tmp_path, temperatures):
     ("bad", "reason"),
     [
         (sample(1, "C"), "sample 2: repeats id 1"),
-        (sample(2, "good"), "sample 2: 's' has 'good'"),
-        (sample(2, math.inf), "sample 2: 's' has 'inf'"),
-        ({"epoch": 1}, "sample 2: has no field 'id'"),
+        (sample(2, "good"), "sample 2: .*'good'"),
+        (sample(2, math.inf), "sample 2: .*'inf'"),
+        ({"epoch": 1}, "sample 2: .*'id'"),
         (7, "sample 2: "),
     ],
 )
 def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
     path = write_log(tmp_path / "log.json", [sample(1, "C"), bad, sample(3, "I")])
-    assert str(path) in message(path) and reason in message(path)
+    assert str(path) in message(path) and re.search(reason, message(path))
     read = read_with_notes(path, skip_bad_lines=True, format="inspect")
     assert read.items["score"].tolist() == [1, 0]
-    assert "skipped 1 " in said(read) and "(sample 2:" in said(read)
+    assert "skipped 1 " in notes_of(read) and "(sample 2:" in notes_of(read)
 
 
 def test_archives_of_versions_before_zstandard(tmp_path):

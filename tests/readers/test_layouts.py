@@ -1,6 +1,7 @@
 """Files as people have them: understood by the table of names, or refused with what to pass."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -60,7 +61,7 @@ def test_columns_of_unknown_names_need_the_users_word(saved):
     assert "'x*'" in str(refusal(path, models=["x*"]))
 
 
-def test_models_beside_unknown_columns_are_said(saved):
+def test_models_beside_unknown_columns_are_reported(saved):
     table = pd.DataFrame({"id": [1, 2], "gpt": [1, 0], "claude": [0, 1], "in_house": [1, 0]})
     read = read_with_notes(saved(table))
     assert set(read.items["model"]) == {"gpt", "claude"}
@@ -144,7 +145,7 @@ def test_json_of_any_depth(saved, lines):
     read = read_with_notes(saved(text, "r.jsonl" if lines else "r.json"))
     assert read.columns["topic"] == "sample.metadata.subject"
     assert read.columns["score"] == "scores.exact_match"
-    assert any("not scores.f1" in note for note in read.notes)
+    assert any("scores.f1" in note for note in read.notes)
     assert set(read.items["model"]) == {"a", "b"}
     assert any(n.endswith(": sample.tags") for n in read.notes)
 
@@ -156,7 +157,7 @@ def test_document_with_one_list_of_records(saved):
     assert items["score"].tolist() == [0, 1, 0, 1]
     assert items["topic"].unique() == ["law"]
     two = saved({"results": answers, "others": answers}, "r.json")
-    assert "2 lists of records: results, others" in str(refusal(two))
+    assert ": results, others" in str(refusal(two))
 
 
 def test_two_columns_that_fit_equally_are_asked_about(saved):
@@ -219,7 +220,7 @@ def test_copies_and_links_are_no_models(tmp_path, copy):
         (tmp_path / copy).symlink_to(tmp_path / "r.csv")
     else:
         table.to_csv(tmp_path / copy, index=False)
-    assert "the same rows" in str(refusal(tmp_path))
+    assert "same rows" in str(refusal(tmp_path))
     (tmp_path / "r.csv").rename(tmp_path / "r (3).csv")  # as are the runs of one evaluation
     if copy not in ("link.csv", "r.csv.gz"):
         assert read_items(tmp_path)["model"].nunique() == 3
@@ -247,20 +248,18 @@ def test_rows_of_runs_that_broke_are_no_answers(saved):
     table = pd.DataFrame({"model": "m", "item": range(6), "score": [1, 0, 0, 0, 0, 1]})
     read = read_with_notes(saved(table.assign(status=status)))
     assert read.items["item"].tolist() == [0, 3, 5]  # what failed was answered, and wrong
-    assert any(
-        "skipped 3 rows with status 'error', 'cancelled', 'running'" in n for n in read.notes
-    )
+    assert any(re.search("skipped 3 rows .*'error', 'cancelled', 'running'", n) for n in read.notes)
     by_name = read_with_notes(saved(table.assign(state=status)), score="state", skip_bad_lines=True)
     assert by_name.items["score"].tolist() == [0]  # the word "failed" of a named score
 
 
-def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
+def test_cells_without_an_answer_are_counted_and_dropped(saved):
     cells = ["1", "0", "error", "timeout", "N/A", "Request timed out", "1"]
     table = pd.DataFrame({"model": "m", "item": range(7), "score": cells})
     read = read_with_notes(saved(table))
     assert read.items["score"].tolist() == [1, 0, 1]
     assert len(read.blank) == 4
-    assert any("3 cells of 'score' are 'error', 'timeout'" in note for note in read.notes)
+    assert any(re.search("3 cells .*'score' .*'error', 'timeout'", note) for note in read.notes)
     assert any("dropped 4 of 7 rows" in note for note in read.notes)
 
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import re
 import shutil
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 import reading
 from make_fixtures import QUESTIONS
-from reading import message, said
+from reading import message, notes_of
 from writing import write, write_lines
 
 from skbench.readers import read_items, read_with_notes
@@ -71,10 +72,13 @@ def test_filter_is_that_asked_for(name):
     assert len(lines) == 2 * len(expected)
 
 
-def test_first_filter_and_first_metric_are_taken_and_said():
+ACC = r"'acc' .* 2 topics \(not acc_norm"
+
+
+def test_first_filter_and_first_metric_are_taken_and_reported():
     read = read_with_notes(FOLDER / "two_models")
-    assert "'strict-match' is the filter of topic 'free_sums' (not flexible-extract" in said(read)
-    assert "'acc' is the score of 2 topics (not acc_norm" in said(read)
+    assert re.search(r"'strict-match' .*'free_sums' \(not flexible-extract", notes_of(read))
+    assert re.search(ACC, notes_of(read))
     assert read.columns["score"] == ["acc", "exact_match"]
     assert len(read.items) == 2 * (6 + 4 + 4)
     assert not read.items.duplicated(["model", "item"]).any()
@@ -87,9 +91,9 @@ def test_unknown_filter_and_metric():
 
 def test_a_metric_that_some_tasks_lack():
     folder = FOLDER / "two_models"
-    assert "'acc' is the score of 2 topics (not acc_norm" in said(read_with_notes(folder))
+    assert re.search(ACC, notes_of(read_with_notes(folder)))
     two = [path for path in samples(folder) if "free" not in path.name]
-    assert "'acc' is the score of 2 topics (not acc_norm" in said(read_with_notes(two))
+    assert re.search(ACC, notes_of(read_with_notes(two)))
     text = message(folder, score="acc_norm")
     assert text.startswith("1 of 3 topics") and "'free_sums'" in text and "exact_match" in text
     assert "3 of 3 topics" in message(folder, score="f1")
@@ -104,12 +108,12 @@ def write_samples(folder, *values, metric="acc"):
 
 def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
     write_samples(tmp_path, 1.0, "N/A", 0.0)
-    assert "1 cells of 'acc' are 'n/a'" in said(read_with_notes(tmp_path))
+    assert re.search("1 cells .*'acc' .*'n/a'", notes_of(read_with_notes(tmp_path)))
     write_samples(tmp_path, 1.0, "good", 0.0)
-    assert "not a finite number" in message(tmp_path)
+    assert "finite" in message(tmp_path)
     read = read_with_notes(tmp_path, skip_bad_lines=True)
     assert read.items["score"].tolist() == [1.0, 0.0]
-    assert "skipped 1 " in said(read) and "(line 2: 'acc' has 'good'" in said(read)
+    assert "skipped 1 " in notes_of(read) and re.search(r"\(line 2: 'acc' .*'good'", notes_of(read))
     assert read_items(tmp_path, score="f1")["score"].tolist() == [0.5] * 3
 
 
@@ -134,20 +138,20 @@ def test_confidence_is_the_softmax_of_the_choices():
     assert both.loc[both["topic"] == "free_sums", "confidence"].isna().all()
 
 
-def test_names_that_the_program_made_up_are_said():
+def test_names_that_the_program_made_up_are_reported():
     read = read_with_notes(FOLDER / "dummy")
     made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
     assert sorted(set(read.items["model"])) == made_up
-    assert all(f"model={{{name!r}: ...}}" in said(read) for name in made_up)
+    assert all(f"model={{{name!r}: ...}}" in notes_of(read) for name in made_up)
     named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
     assert set(named["model"]) == {"a", "b"}
 
 
-def test_pieces_of_one_model_are_one_model_and_this_is_said():
+def test_pieces_of_one_model_are_one_model_with_a_note():
     read = read_with_notes(FOLDER / "in_pieces")
     assert set(read.items["model"]) == {"ours/alpha"}
     assert set(read.items["topic"]) == {"capitals", "sums"}
-    assert "ours/alpha (2)" in said(read)
+    assert "ours/alpha (2)" in notes_of(read)
 
 
 def test_two_runs_of_one_name_are_never_merged():
@@ -155,7 +159,7 @@ def test_two_runs_of_one_name_are_never_merged():
     read = read_with_notes(paths)
     names = sorted(set(read.items["model"]))
     assert len(names) == 2 and all(name.startswith("ours/alpha (") for name in names)
-    assert " ours/alpha (" in said(read)
+    assert " ours/alpha (" in notes_of(read)
     renamed = read_items(paths, model={names[0]: "first", names[1]: "second"})
     assert set(renamed["model"]) == {"first", "second"}
     assert "twice" in message(paths, model=dict.fromkeys(names, "same"))
@@ -169,7 +173,7 @@ def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
     summary.write_text(json.dumps(about))
     read = read_with_notes(tmp_path)
     assert read.items["model"].nunique() == 2
-    assert "settings" in said(read)
+    assert "settings" in notes_of(read)
 
 
 def test_model_argument():
@@ -200,7 +204,7 @@ def test_other_text_under_the_same_number_is_another_item(tmp_path):
     lines[1]["doc_hash"] = "0" * 64
     write_lines(file, *lines)
     read = read_with_notes(tmp_path)
-    assert " 1 items " in said(read)
+    assert " 1 items " in notes_of(read)
     sums = read.items[read.items["topic"] == "sums"].groupby("model")["item"].apply(set)
     assert len(sums.iloc[0] & sums.iloc[1]) == 3
 
@@ -232,14 +236,14 @@ def test_samples_without_a_summary_are_named_for_their_folder(tmp_path):
     shutil.copy(file, tmp_path / "gamma" / "samples_sums.jsonl")
     read = read_with_notes(tmp_path)
     assert set(read.items["model"]) == {"gamma"} and set(read.items["topic"]) == {"sums"}
-    assert "'gamma'" in said(read)
+    assert "'gamma'" in notes_of(read)
 
 
-def test_fewer_samples_than_the_summary_speaks_of(tmp_path):
+def test_fewer_samples_than_in_the_summary(tmp_path):
     shutil.copytree(FOLDER / "two_models" / "ours__beta", tmp_path, dirs_exist_ok=True)
     file = samples(tmp_path, "samples_sums*")[0]
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
-    assert "3 samples, but its results report 4" in said(read_with_notes(tmp_path))
+    assert re.search("3 samples.* 4", notes_of(read_with_notes(tmp_path)))
 
 
 def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path):
@@ -290,12 +294,12 @@ def test_runs_in_memory_of_one_name_stay_apart():
 def test_mappings_that_are_refused():
     results = in_memory(FOLDER / "two_models" / "ours__alpha")
     assert "log_samples=True" in message({})
-    assert "only sums, free_sums" in message({"sums": [], "free_sums": []})
+    assert " sums, free_sums" in message({"sums": [], "free_sums": []})
     for nothing in (None, {}, []):
         assert "log_samples=True" in message(results | {"samples": nothing})
-    assert "no logs of tables in capitals in results 1" in message(results, format="table")
+    assert "capitals" in message(results, format="table")
     results["samples"]["sums"][2]["doc_id"] = 0
-    assert "'sums in results 1', sample 3: repeats doc_id 0" in message(results)
+    assert "sample 3: repeats doc_id 0" in message(results)
     for path in (None, [None, results]):
         with pytest.raises(TypeError, match="path .*None"):
             read_items(path)
@@ -314,4 +318,4 @@ def test_results_without_a_configuration_have_no_name():
         del results[name]
     read = read_with_notes(results)
     assert set(read.items["model"]) == {"unnamed"}
-    assert "'unnamed'" in said(read)
+    assert "'unnamed'" in notes_of(read)

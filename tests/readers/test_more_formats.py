@@ -1,8 +1,9 @@
 """Formats of records where something is amiss: runs that failed, damaged and untrusted files."""
 
 import json
+import re
 
-from reading import FOLDER, message, said
+from reading import FOLDER, message, notes_of
 from writing import write
 
 from skbench import read_items
@@ -23,8 +24,8 @@ def test_tau_bench(tmp_path):
 def test_swe_bench_of_another_layout_is_refused(tmp_path):
     report = json.loads(next((FOLDER / "swe_bench").rglob("*.json")).read_text())
     del report["submitted_ids"]
-    told = message(write(tmp_path / "b.json", report))
-    assert "has no field 'submitted_ids'" in told
+    text = message(write(tmp_path / "b.json", report))
+    assert "'submitted_ids'" in text
 
 
 def test_mteb_revisions_of_a_model_are_models(tmp_path):
@@ -46,7 +47,7 @@ def test_a_run_that_failed_does_not_spoil_a_folder(tmp_path):
     write(tmp_path / "b.json", failed)
     rows = read_with_notes(tmp_path)
     assert set(rows.items["model"]) == {"gpt-alpha"}
-    assert "skipped 1 of 2 runs" in said(rows)
+    assert "skipped 1 of 2 runs" in notes_of(rows)
     good.unlink()
     assert "'airline'" in message(tmp_path)
 
@@ -55,5 +56,5 @@ def test_damaged_record_is_refused_with_its_place(tmp_path):
     run = json.loads(TAU2.read_text())
     run["simulations"] = [run["simulations"][0], {"trial": 0}]
     path = write(tmp_path / "a.json", run)
-    assert "simulations 2: has no field 'task_id'" in message(path)
+    assert re.search("simulations 2: .*'task_id'", message(path))
     assert len(read_items(path, skip_bad_lines=True)) == 1

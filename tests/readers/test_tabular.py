@@ -49,25 +49,21 @@ def test_guesses_are_written_down(written):
         "topic": "Task",
         "score": "is_correct",
     }
-    assert read.notes == [
-        "column 'System' is the model",
-        "column 'question id' is the item",
-        "column 'Task' is the topic",
-        "column 'is_correct' is the score",
-    ]
+    for note, (role, column) in zip(read.notes, read.columns.items(), strict=True):
+        assert f"'{column}'" in note and note.endswith(role)
 
 
 TWO_TOPICS = "model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"
 BLANK = "task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"
-RESTART = "item ids start again"
+RESTART = "item ids"
 # What a file holds, with what options it is read, some columns of the items (None: there is none)
 # and some notes.
 CASES = {
     "rival scores": ("model,item,acc,acc_norm\na,1,1,0\n", {}, {},
-        ["column 'acc' is the score, not acc_norm"]),
+        ["column 'acc' .*score.* acc_norm"]),
     "rival topics": (TWO_TOPICS, {}, {"topic": ["c"], "score": [1.0]},
-        ["column 'category' is the topic, not dataset",
-         "column 'em' is the score, not f1"]),
+        ["column 'category' .*topic.* dataset",
+         "column 'em' .*score.* f1"]),
     "topics of two columns": ("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n",
         {"topic": ["fault", "severity"]},
         {"topic": None, "severity": [1, 2], "item": [1, 1]}, []),
@@ -78,21 +74,21 @@ CASES = {
     "a role's name not played": ("model,item,score,f1\na,1,1,0.5\n", {"score": "f1"},
         {"score": [0.5], "score_in_file": [1]}, []),
     "question of samples": ("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n", {},
-        {"item": ["s1", "s2"], "cluster": ["q1", "q1"]}, ["column 'question_id' is the cluster"]),
+        {"item": ["s1", "s2"], "cluster": ["q1", "q1"]}, ["column 'question_id' .*cluster"]),
     "question alone": ("model,question_id,score\na,q1,0\na,q2,1\n", {},
         {"item": ["q1", "q2"], "cluster": None}, []),
     "no model and no item": ("topic,score\nx,1\nx,0\n", {}, {"model": None, "item": None},
-        ["no model column",
-         "no item column"]),
+        ["no model",
+         "no item"]),
     "wide with blanks": (BLANK, {}, {"model": ["o1", *3 * ["o3"]], "score": [1, 0, 1, 0]},
         ["dropped 2 of 6 rows"]),
     "wide without items": ("task,o1,o3\nlaw,1,0\nlaw,0,1\n", {}, {"item": [1, 2, 1, 2]},
-        ["no item column"]),
-    "wide": (WIDE, {}, {}, ["one score column for each of 2 models: gpt-4, claude"]),
+        ["no item"]),
+    "wide": (WIDE, {}, {}, [".* 2 models: gpt-4, claude"]),
     "models by name": ("id,ada,bob,long\n1,1,1,0\n2,0,1,1\n", {"models": ["ada", "bob"]},
         {"model": ["ada", "ada", "bob", "bob"], "long": [0, 1, 0, 1]}, []),
     "other units": ("model,item,score\na,1,70\na,2,100\n", {}, {"score": [70, 100]},
-        ["scores range from 70 to 100"]),
+        ["scores .* 70 to 100"]),
     "labels called NA": ("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n", {},
         {"model": ["None"], "topic": ["NA"], "score": [1]}, []),
     "item ids that restart": ("model,topic,item,score\na,x,1,1\na,y,1,0\n", {},
@@ -102,7 +98,7 @@ CASES = {
     "item ids that restart in another": ("model,topic,area,item,score\nm,x,1,1,1\nm,y,1,1,0\n",
         {"topic": "area"}, {"item": [1, 1], "topic_in_file": ["x", "y"]}, [RESTART]),
     "words of a wide file": ("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n", {},
-        {"score": [1, 0, 0, 1]}, ["read words as scores: 'correct' = 1, 'wrong' = 0"]),
+        {"score": [1, 0, 0, 1]}, [".*'correct' = 1, 'wrong' = 0"]),
 }  # fmt: skip
 
 
@@ -112,7 +108,7 @@ def test_tables(written, text, options, columns, notes):
     for name, values in columns.items():
         assert (read.items[name].tolist() if name in read.items else None) == values
     for note in notes:
-        assert sum(found.startswith(note) for found in read.notes) == 1
+        assert sum(bool(re.match(note, found)) for found in read.notes) == 1
 
 
 def test_named_columns_are_not_guessed(written):
@@ -138,8 +134,8 @@ def test_words_become_numbers(written, right, wrong):
     read = read_with_notes(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
     assert read.items["score"].tolist() == [1.0, 0.0]
     pairs = f"{right.lower()!r} = 1, {wrong.lower()!r} = 0"
-    said = any(note.endswith(pairs) for note in read.notes)
-    assert said == (right != "1")
+    noted = any(note.endswith(pairs) for note in read.notes)
+    assert noted == (right != "1")
 
 
 @pytest.mark.parametrize(
@@ -151,8 +147,8 @@ def test_similar_labels_have_a_note(written, role, one, other):
     lines = [",".join((row | {role: label, "item": item}).values()) for label, item in
              ((one, one), (other, other), ("z", "z"))]  # fmt: skip
     notes = read_with_notes(written("\n".join(["model,topic,item,score", *lines]))).notes
-    told = f"{role} labels {one!r} and {other!r} "
-    assert any(note.startswith(told) for note in notes)
+    start = f"{role} labels {one!r} and {other!r} "
+    assert any(note.startswith(start) for note in notes)
     assert not any("'z'" in note for note in notes)
 
 
@@ -224,20 +220,20 @@ ERRORS = [
     ("id,score,o1,o3\n1,0.5,1,0\n2,0.2,0,1\n", {}, "'score'"),
     ("a,b\n3,4\n", {}, "a, b"),
     ("model,item,score\na,1,1\n", {"score": "acc"},
-     "score= names column 'acc'"),
+     "score= .*'acc'"),
     ("id,ada,bob\n1,1,0\n", {"models": ["ada", "eve"]},
-     "models= names column 'eve'"),
+     "models= .*'eve'"),
     ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "models="),
-    ("id,ada,bob\n1,1,0\n2,0,maybe\n", {"models": ["ada", "bob"]}, "row 2: 'bob' has 'maybe'"),
-    ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' has 'x'"),
+    ("id,ada,bob\n1,1,0\n2,0,maybe\n", {"models": ["ada", "bob"]}, "row 2: 'bob' .*'maybe'"),
+    ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' .*'x'"),
     ("model,item,score\na,1,\n", {}, "All scores"),
     ("model,task,item,score\na,x,1,1\na,,2,1\n", {}, "row 2: column 'task'"),
-    ("model,item,score\na,1,1\na,1,0\n", {}, "row 2: repeats item '1' of row 1"),
+    ("model,item,score\na,1,1\na,1,0\n", {}, "row 2: .*'1' .*row 1"),
     ("mode,item,score\ncot,1,1\ndirect,1,0\n", {},
-     "In Python, pass model='mode'; or cluster='item'."),
-    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "In Python, pass topic=['mode']"),
-    ("model,k,n\na,3,9\nb,9,8\n", {}, "row 2 has 9 correct of 8"),
-    ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "row 2 has 2.5 correct of 8"),
+     "model='mode'.* cluster='item'"),
+    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, r"topic=\['mode'\]"),
+    ("model,k,n\na,3,9\nb,9,8\n", {}, "row 2 .* 9 .* 8"),
+    ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "row 2 .* 2.5 .* 8"),
     ("model,topic,shots,item,score\nm,x,0,1,1\n", {"model": "shots", "topic": ["topic", "model"]},
      "Column 'model'"),
     ("id,ada,bob\n1,1,0\n", {"models": []}, "models= is empty"),
@@ -247,14 +243,14 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("text, names, words", ERRORS)
-def test_errors_say_what_to_do(written, text, names, words):
-    said = message(written(text), **names)
-    assert words in said
-    assert "\n" not in said
+def test_errors_propose_what_to_do(written, text, names, words):
+    error = message(written(text), **names)
+    assert re.search(words, error)
+    assert "\n" not in error
 
 
 def test_unknown_kind_of_file(written, tmp_path):
-    assert "Give a .csv or .tsv file" in message(written("x", "notes.txt"))
+    assert ".csv" in message(written("x", "notes.txt"))
     assert "ignored" not in message(tmp_path) and str(tmp_path) in message(tmp_path)
 
 
@@ -279,7 +275,7 @@ def test_livecodebench(data_folder):
 
 def test_bbh_needs_the_model_named(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
-    assert "In Python, pass model='mode'; or cluster='item'." in message(path)
+    assert re.search("model='mode'.* cluster='item'", message(path))
     items = read_items(path, model="mode")
     assert not items.duplicated(["model", "topic", "item"]).any()
     assert items["topic"].nunique() == 27
@@ -287,8 +283,8 @@ def test_bbh_needs_the_model_named(data_folder):
 
 def test_score_columns_beside_a_model_column_are_no_models(written):
     path = written("model,item,0-shot,5-shot\na,1,1,1\na,2,0,1\nb,1,0,0\nb,2,1,0\n")
-    said = message(path, models=["0-shot", "5-shot"])
-    assert "column 'model'" in said and "score=" in said
+    error = message(path, models=["0-shot", "5-shot"])
+    assert "column 'model'" in error and "score=" in error
     assert read_items(path, score="0-shot")["score"].tolist() == [1, 0, 0, 1]
     wide = written("system,item,a,b\nx,1,1,0\ny,2,0,1\n")
     assert read_items(wide, models=["a", "b"])["model"].nunique() == 2

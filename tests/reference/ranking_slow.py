@@ -51,7 +51,7 @@ def rank_set_ends(estimate, error, noise, confidence_level, simultaneous, stepdo
 
 
 def _rejected(family, estimate, error, noise, confidence_level, stepdown):
-    """Pairs (a, b) of which a is found better than b."""
+    """Pairs (a, b) where a is found better than b."""
     rejected, left = [], list(family)
     while left:
         largest = np.max([(noise[:, a] - noise[:, b]) / error[a, b] for a, b in left], axis=0)

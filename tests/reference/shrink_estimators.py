@@ -27,4 +27,4 @@ class Failing(BaseEstimator):
     """Never works."""
 
     def fit_predict(self, X, y, sigma2=None, n=None, groups=None, sampling=None):
-        raise RuntimeError("no such luck")
+        raise RuntimeError("no luck")

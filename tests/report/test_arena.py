@@ -1,6 +1,7 @@
 """`skbench arena`: layouts of votes, and errors."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -108,7 +109,7 @@ def test_no_winner_is_blank_in_every_layout(votes, tmp_path, kind, judge):
 
 
 @pytest.mark.parametrize("cell", [1, "yes"])
-def test_flags_that_tell_no_one_winner_name_their_row(votes, tmp_path, cell):
+def test_flags_without_one_winner_name_their_row(votes, tmp_path, cell):
     table = layouts(votes)["one column for each"].astype(object)
     table.loc[20, ["winner_model_a", "winner_model_b"]] = [cell, 1]
     output = " ".join(run(table, tmp_path / "v.csv").stderr.split())
@@ -153,21 +154,21 @@ def test_judge_with_few_human_votes(votes, tmp_path):
     assert (document["n_votes"], document["n_verdicts"], document["judge"]) == (100, 299, "verdict")
     assert document["judge_power"] == model.lambda_ > 0.5
     assert document["effective_votes"] == model.effective_sample_size_ > 120
-    assert "1 votes without a verdict in 'verdict'" in notes
+    assert re.search("1 votes .*'verdict'", notes)
     printed = " ".join(run(table, tmp_path / "v.csv", "--judge", "verdict").stdout.split())
-    assert "100 human votes" in printed and "299 verdicts in 'verdict'" in printed
+    assert "100 human votes" in printed and "299 verdicts" in printed
 
 
 def test_useless_judge(votes, tmp_path):
     result = run(votes.assign(verdict="tie"), tmp_path / "v.csv", "--judge", "verdict")
     text = " ".join(result.stdout.split())
-    assert "300 human votes" in text and "'verdict'" in text and "as precise as" not in text
+    assert "300 human votes" in text and "'verdict'" in text and "precise" not in text
 
 
-def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
+def test_undecided_pairs_report_how_many_votes_decide(votes, tmp_path):
     result = run(votes[:24], tmp_path / "v.csv")
     text = " ".join(result.stdout.split())
-    assert text.startswith("3 of 3 models") and " more votes between ada and" in text
+    assert text.startswith("3 of 3 models") and re.search(r"\d more votes .*\bada\b", text)
 
 
 @pytest.mark.parametrize("names", [

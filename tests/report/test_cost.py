@@ -20,22 +20,25 @@ def file(tmp_path):
     return tmp_path / "r.csv", items
 
 
-def test_report_says_what_tradeoff_says(file, tmp_path):
+def test_report_has_the_sentences_of_tradeoff(file, tmp_path):
     path, items = file
     page = tmp_path / "r.html"
-    told = parsed(report, path, "--cost", "usage.total_tokens", "--html", page)
+    document = parsed(report, path, "--cost", "usage.total_tokens", "--html", page)
     expected = tradeoff(items, cost="usage.total_tokens")
     table = expected.to_frame()
-    assert told["tradeoff"]["sentences"] == expected.sentences()
-    assert expected.sentences()[0] in told["headline"]
-    found = told["tradeoff"]["models"]
+    assert document["tradeoff"]["sentences"] == expected.sentences()
+    assert expected.sentences()[0] in document["headline"]
+    found = document["tradeoff"]["models"]
     assert [row["dominated_by"] for row in found] == table["dominated_by"].tolist()
     assert any(row["dominated"] for row in found)
     for name in ("cost", "cost_low", "cost_high", "score_low"):
         np.testing.assert_allclose([row[name] for row in found], table[name], rtol=1e-9)
-    assert "Score and cost" in page.read_text()
+    assert 'id="tradeoff"' in page.read_text()
     out = run(report, path, "--cost", "usage.total_tokens")
-    assert "Score and cost" in out.stdout and "not used: usage.total_tokens" not in out.stderr
+    assert (
+        expected.sentences()[0] in " ".join(out.stdout.split())
+        and "not used: usage.total_tokens" not in out.stderr
+    )
     assert parsed(report, path)["tradeoff"] is None
 
 
@@ -44,7 +47,7 @@ def test_cost_without_a_column_lists_some(file):
     assert out.exit_code == 1
     assert "--cost usage.total_tokens" in out.stderr and "--cost latency_ms" in out.stderr
     out = run(report, file[0], "--cost", "latency")
-    assert out.exit_code == 1 and "Did you mean 'latency_ms'" in out.stderr
+    assert out.exit_code == 1 and "'latency_ms'?" in out.stderr
 
 
 @pytest.mark.parametrize("column", ["cost_a", ""])
@@ -96,10 +99,10 @@ def test_costs_of_logs(logs):
     out = run(report, logs[0], "--cost")
     assert "--cost tokens" in out.stderr and "--cost seconds" in out.stderr
     out = run(report, logs[1], "--cost")
-    assert out.exit_code == 1 and "No column holds costs" in out.stderr
-    told = parsed(report, logs[0], "--cost", "tokens")["tradeoff"]
-    assert told["sentences"] == tradeoff(read_items(logs[0]), cost="tokens").sentences()
-    assert [row["model"] for row in told["models"] if row["cost"] > 500] == ["org/large"]
+    assert out.exit_code == 1 and "No column" in out.stderr
+    document = parsed(report, logs[0], "--cost", "tokens")["tradeoff"]
+    assert document["sentences"] == tradeoff(read_items(logs[0]), cost="tokens").sentences()
+    assert [row["model"] for row in document["models"] if row["cost"] > 500] == ["org/large"]
 
 
 @pytest.mark.parametrize("more", [[], ["--missing", "wrong"]])

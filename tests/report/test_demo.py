@@ -80,7 +80,7 @@ def test_standard_error_of_the_share_is_that_of_a_jackknife_over_clusters():
     assert abs(removed - 0.5) < 4 * standard_error
 
 
-def test_standard_error_knows_that_topics_are_dependent():
+def test_standard_error_accounts_for_dependent_topics():
     """Copying every group within its topic adds rows, not information."""
     rng = np.random.default_rng(1)
     before, after = rng.exponential(size=(2, 30))
@@ -106,12 +106,8 @@ def test_demo_succeeds_and_prints_four_methods(result):
     table = re.findall(
         r"^(\w[\w ()-]*?) +([\d.]+) +([\d.]+) +([\d.]+)% +([\d.]+)$", result.stdout, re.M
     )
-    assert [row[0] for row in table] == [
-        "direct (Wilson)",
-        "synthetic regression",
-        "mixed model",
-        "with earlier models (item bank)",
-    ]
+    for row, name in zip(table, ("direct", "regression", "mixed", "item bank"), strict=True):
+        assert name in row[0]
     assert table[0][2] == "1.00"
 
 
@@ -127,9 +123,9 @@ def test_progress_of_long_work_is_shown_on_stderr(monkeypatch, capsys):
         monkeypatch.setattr(terminal, "_PLAIN_SECONDS", seconds)
         with terminal.working("making"):
             list(steps("ab", "topics"))
-        said = capsys.readouterr()
-        assert said.err.splitlines()[:2] == lines
-        assert said.out == ""
+        printed = capsys.readouterr()
+        assert printed.err.splitlines()[:2] == lines
+        assert printed.out == ""
 
 
 def test_steps_of_one_long_fit_are_shown(monkeypatch, capsys):
@@ -138,9 +134,9 @@ def test_steps_of_one_long_fit_are_shown(monkeypatch, capsys):
     monkeypatch.setattr(terminal, "_PLAIN_SECONDS", 0)
     with terminal.working("estimating"):
         MixedModel().fit(**g.fit_args)
-    said = capsys.readouterr().err.splitlines()
-    expected = [f"estimating: mixed model, step {n}" for n in range(1, len(said) + 1)]
-    assert len(said) > 5 and said == expected
+    printed = capsys.readouterr().err.splitlines()
+    expected = [f"estimating: mixed model, step {n}" for n in range(1, len(printed) + 1)]
+    assert len(printed) > 5 and printed == expected
 
 
 def test_figures_are_those_of_the_package(result, folder, benchmark):

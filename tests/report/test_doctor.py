@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shlex
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_counts_are_results_of_groups(written):
     again = direct(written(items, "items.csv")).set_index(["model", "topic"])
     pd.testing.assert_frame_equal(again, table)
     refused = run(leaderboard, path)
-    assert refused.exit_code == 1 and "results of groups" in refused.stderr
+    assert refused.exit_code == 1 and "groups" in refused.stderr
     # The shared items are unknown, so the report does not count them.
     text = run(report, path).stdout
     assert "different items" in " ".join(text.split())
@@ -69,7 +70,7 @@ def test_means_with_standard_errors(written):
     np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
     assert table["n"].isna().all()
     assert "can be added" in run(estimate, path, "--by", "model").stderr
-    with pytest.raises(ValueError, match="means with standard errors"):
+    with pytest.raises(ValueError, match="standard errors"):
         read_items(path)
 
 
@@ -157,7 +158,7 @@ def test_bootstrap_scores_are_no_items(written, command):
     ]
     result = run(command, written("\n".join(lines), "results.jsonl"))
     if command is doctor:
-        assert "one score per bootstrap sample" in result.stdout
+        assert "bootstrap sample" in result.stdout
     else:
         assert result.exit_code == 1 and "bootstrap samples" in result.stderr
 
@@ -241,13 +242,13 @@ def test_a_declared_cluster_of_inspect_is_used(written):
     about = {"task": "t", "model": "m", "scorers": [scorer]}
     path = written({"status": "success", "eval": about, "samples": samples}, "log.json")
     result = run(estimate, path, "--method", "direct", "--json")
-    assert "'metadata.passage' is the cluster" in result.stderr
+    assert re.search("'metadata.passage' .*cluster", result.stderr)
     assert "clusters: 4" in result.stderr and "repeats: averaged" in result.stderr
     error = json.loads(result.stdout)["groups"][0]["standard_error"]
     # Four passages of two outcomes: CR2 of 0, 1, 0, 1.
     assert error == pytest.approx(math.sqrt(np.var([0, 1, 0, 1], ddof=1) / 4))
     own = run(estimate, path, "--method", "direct", "--cluster", "id")
-    assert "as the log declares" not in own.stderr
+    assert not re.search("'metadata.passage' .*cluster", own.stderr)
 
 
 READ = [

@@ -1,6 +1,7 @@
-"""`skbench estimate`: what it prints, what it says, and how it fails."""
+"""`skbench estimate`: tables, messages and errors."""
 
 import io
+import re
 import subprocess
 import sys
 from functools import partial
@@ -142,20 +143,22 @@ def test_numbers_are_never_clipped_when_piped(written):
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
+def test_guesses_and_ignored_columns_are_reported_on_stderr(written):
     names = {"system": ["m1", "m2"], "task": ["a", "b", "c", "d"], "question_id": range(6)}
     table = crossed(lambda m, t, i: i % 2, **names).rename(columns={"score": "correct"})
     table["question_id"] = table["task"] + table["question_id"].astype(str)
     result = run(written(table.assign(length=3)), "--csv")
-    assert result.stderr.splitlines()[:7] == [
-        "column 'system' is the model",
-        "column 'question_id' is the item",
-        "column 'task' is the topic",
-        "column 'correct' is the score",
-        "understood: 2 models, 4 topics, 24 items; 48 answers; scores 0 or 1",
-        "crossed: every model answered every item",
-        "not used: length (--features)",
+    expected = [
+        "'system' .*model",
+        "'question_id' .*item",
+        "'task' .*topic",
+        "'correct' .*score",
+        "2 models, 4 topics, 24 items; 48 answers; scores 0 or 1",
+        "^crossed: ",
+        r"length \(--features\)",
     ]
+    for words, line in zip(expected, result.stderr.splitlines()[:7], strict=True):
+        assert re.search(words, line)
     assert result.stdout.startswith("model,topic,n,direct")
 
 
@@ -191,7 +194,7 @@ def test_every_interval_and_variance_of_the_direct_estimator(file):
         assert run(file, "--method", "direct", *option, "--json").exit_code == 0
 
 
-def test_bounded_intervals_are_told_the_bounds(written):
+def test_bounded_intervals_use_the_bounds(written):
     rows = "".join(f"t{t},{i},{s}\n" for t in range(2) for i, s in enumerate([0, 1.5, 0, 0]))
     path = written(f"topic,item,score\n{rows}")
     bounded = ["--method", "direct", "--interval", "bounded"]
@@ -249,7 +252,7 @@ def test_items_answered_several_times_are_clusters(written):
     assert result.exit_code == 0
     assert "54" not in result.stdout.splitlines()[0]
     text = " ".join(result.stdout.split())
-    assert "in clusters" in text and "models share items" in text
+    assert "in clusters" in text and "share items" in text
 
 
 def test_items_count_once_however_often_they_were_answered(written):
@@ -261,17 +264,17 @@ def test_items_count_once_however_often_they_were_answered(written):
     assert [group["direct"] for group in groups] == pytest.approx([5 / 6] * 3)
 
 
-def test_unknown_sharing_is_said_to_be_unknown(written):
+def test_unknown_sharing_is_reported_as_unknown(written):
     table = crossed(lambda m, t, i: i % 2, model="ab", topic=range(3), item=range(6))
     result = run(written(table.drop(columns="item")), "--method", "direct")
-    assert "models may share items" in result.stdout
+    assert "may share" in result.stdout
     assert "item=" not in result.stderr
 
 
 @pytest.mark.parametrize(
     ("method", "name"), [("mixed", "a.png"), ("direct", "b.png"), ("james-stein", "no_suffix")]
 )
-def test_plot_is_saved_where_it_is_said_to_be(written, tmp_path, method, name):
+def test_plot_is_saved_at_the_reported_path(written, tmp_path, method, name):
     """With a score whose name would be a formula."""
     pytest.importorskip("matplotlib")
     table = crossed(lambda m, t, i: i % 2, model="ab", topic=range(4), item=range(6))

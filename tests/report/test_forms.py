@@ -186,7 +186,7 @@ def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatc
     assert json.loads(texts[1])["command_line"] == "skbench report logs --html=page.html"
 
 
-def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
+def test_report_uses_features_or_reports_that_it_does_not(items, tmp_path):
     path = tmp_path / "features.csv"
     hardness = items["topic"].astype("category").cat.codes
     items.assign(hardness=hardness).to_csv(path, index=False)

@@ -103,7 +103,7 @@ def test_usage(written):
     path = written(made(), "judged.csv")
     for options, words in (
         (["--judge", "new"], "--human"),
-        (["--judge", "new,more", "--previous", "old"], "one --judge, got new, more"),
+        (["--judge", "new,more", "--previous", "old"], "new, more"),
         (["--judge", "new", "--previous", "old", "--bounds", "0", "1"], "--previous"),
         (["--judge", "new", "--human", "human", "--card", "--by", "item"], "--by"),
         (["--judge", "new", "--repeats", "more", "--by", "item"], "--repeats"),

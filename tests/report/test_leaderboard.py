@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def file(items, tmp_path_factory):
 
 
 @pytest.mark.parametrize("topics", [None, "topic"])
-def test_json_holds_what_the_function_says(file, items, topics):
+def test_json_holds_the_results_of_the_function(file, items, topics):
     document = parsed(file, *(["--topics", topics] if topics else []))
     expected = ranked(items, topics=topics).to_frame()
     found = pd.DataFrame(document["models"]).set_index("model")
@@ -88,7 +89,7 @@ def test_missing_answers_are_warned_of(items, written):
     assert " n" in header  # numbers of items are shown where they differ
 
 
-def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
+def test_plot_is_saved_at_the_reported_path(file, tmp_path):
     pytest.importorskip("matplotlib")
     picture = tmp_path / "no_suffix"
     assert f"picture: {picture}" in run(file, "--plot", picture).stderr
@@ -146,7 +147,7 @@ def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
     assert found["rank_low"].tolist() == sets["low"].tolist()
     assert (document["n_pairs"], document["n_pairs_distinguished"]) == (6, 4)
     assert document["may_be_best"] == ["ours/beta (few-shot)", "ours/beta (zero-shot)"]
-    assert "4 of 6 pairs of models (67%)" in " ".join(run(EUROEVAL).stdout.split())
+    assert re.search("4 of 6 pairs .*67%", " ".join(run(EUROEVAL).stdout.split()))
     # The same as a leaderboard prints it.
     score = rows.groupby(["model", "dataset", "task", "language"])["score"]
     board = score.agg(mean="mean", std="std").reset_index()

@@ -79,13 +79,13 @@ def cases(name, seen, step):
 def verdict(command, option, arguments):
     """What came of a call: "clear", "right", "raw" or "accepted"."""
     result = commands.run(command, *arguments)
-    said = result.stderr.strip().splitlines()
+    lines = result.stderr.strip().splitlines()
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return "raw"
-    if any(raw in line for raw in RAW for line in said):
+    if any(raw in line for raw in RAW for line in lines):
         return "raw"
     if result.exit_code in (1, 2):
-        reasons = [line for line in said if line.startswith(("skbench: ", "Error: "))]
+        reasons = [line for line in lines if line.startswith(("skbench: ", "Error: "))]
         return "clear" if len(reasons) == 1 and len(reasons[0]) > 20 else "raw"
     return "right" if arguments[-1] in RIGHT.get(option, ()) else "accepted"
 

@@ -186,11 +186,11 @@ def test_models_asked_different_items_are_ranked_by_all_of_theirs(
 def test_blanks_have_no_bounds_with_a_past(files, asked, tmp_path):
     gaps = asked.drop(index=asked.index[asked["model"] == NEW[0]][::3])
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
-    blank = "% of the items"
-    told = parsed(leaderboard, tmp_path / "gaps.csv")["remarks"]
-    assert any(blank in words for words in told)
-    told = parsed(leaderboard, tmp_path / "gaps.csv", "--past", files / "logs")["remarks"]
-    assert not any(blank in words for words in told)
+    blank = "% of"
+    remarks = parsed(leaderboard, tmp_path / "gaps.csv")["remarks"]
+    assert any(blank in words for words in remarks)
+    remarks = parsed(leaderboard, tmp_path / "gaps.csv", "--past", files / "logs")["remarks"]
+    assert not any(blank in words for words in remarks)
 
 
 @pytest.mark.parametrize("command", [leaderboard, compare, report], ids=lambda c: c.name)
@@ -302,12 +302,12 @@ def test_past_by_topic_or_in_one_file_is_the_same(answers, tmp_path):
     assert parsed(estimate, tmp_path / "new.csv", *parts)["groups"] == whole["groups"]
 
 
-def test_a_wide_past_to_plan_by_is_read_by_the_command_that_is_told(tmp_path):
+def test_the_proposed_command_reads_a_wide_past_to_plan_by(tmp_path):
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.integers(0, 2, (60, 5)), columns=[f"m{i}" for i in range(5)])
     wide.assign(item=[f"q{i}" for i in range(60)]).to_csv(tmp_path / "wide.csv", index=False)
     asked = "--past", tmp_path / "wide.csv", "--choose", 20, "--output", tmp_path / "asked.csv"
-    told = run(plan, *asked)
-    assert told.exit_code == 1 and "--models 'm*'" in told.stderr
+    refused = run(plan, *asked)
+    assert refused.exit_code == 1 and "--models 'm*'" in refused.stderr
     assert run(plan, *asked, "--models", "m*").exit_code == 0
     assert len(pd.read_csv(tmp_path / "asked.csv")) == 20

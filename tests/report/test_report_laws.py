@@ -68,7 +68,7 @@ FORMS |= {
 }  # fmt: skip
 
 
-def told(name, arguments):
+def printed_numbers(name, arguments):
     """What a command prints as JSON: the numbers by the labels of their row and by name."""
     result = commands.run(command_of(name), *arguments, "--json")
     assert result.exit_code in (0, 3, 4), result.output
@@ -121,13 +121,13 @@ BOTH = pytest.mark.parametrize("forms", [QUICK, pytest.param(FORMS, marks=pytest
 def test_the_same_rows_give_the_same_numbers(folder, tmp_path, monkeypatch, call, forms):
     monkeypatch.chdir(folder)
     name, *arguments = CALLS[call]
-    expected = told(name, arguments)
+    expected = printed_numbers(name, arguments)
     wrong = {}
     for form in FORMS if call == "compare" else forms:
         if form == "two files" and call in ("judge", "arena", "metrics"):
             continue  # they read one file
         (tmp_path / form).mkdir()
-        found = told(name, other_form(folder, tmp_path / form, arguments, form))
+        found = printed_numbers(name, other_form(folder, tmp_path / form, arguments, form))
         if found.keys() != expected.keys():
             wrong[form] = sorted(found.keys() ^ expected.keys())[:3]
             continue

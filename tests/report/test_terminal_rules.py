@@ -46,7 +46,8 @@ def test_three_lines_of_notes_the_doubtful_first(written, capsys):
     first, second, last = (line for line in few if line[:7] != "warning")
     assert first.startswith("item ids") and second.startswith("missing: 12.5%")
     assert last == f"{len(notes) - 2} more notes: -v"
-    assert "column 'model' is the model" in notes and "not used: length (--features)" not in few
+    assert any("column 'model'" in note for note in notes)
+    assert "not used: length (--features)" not in few
     assert sum(line.startswith("warning: ") for line in few) == 1
     assert run("compare", str(path), "-q") == 0
     assert all(line.startswith("warning: ") for line in capsys.readouterr().err.splitlines())
@@ -133,9 +134,9 @@ def test_a_model_of_a_similar_name_is_proposed(old_and_new, monkeypatch, capsys,
     monkeypatch.chdir(Path(old_and_new[0]).parent)
     pd.concat(map(pd.read_csv, old_and_new)).to_csv("both.csv", index=False)
     assert run(*arguments) == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("skbench: ") and "'olld'" in told
-    assert told.endswith("'old'?")
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("skbench: ") and "'olld'" in error
+    assert error.endswith("'old'?")
 
 
 OUTPUTS = [
@@ -160,16 +161,16 @@ def test_outputs_are_checked_before_anything_is_computed(
     for path in old_and_new:
         Path(path).unlink()  # reading would fail first
     (folder / "taken.csv").mkdir()
-    told = []
+    errors = []
     for path in ("none/x.csv", "taken.csv", "x.csv"):
         if path == "x.csv":
             monkeypatch.setattr("os.access", lambda path, mode: False)
         assert run(*arguments, path) == 1
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith(f"skbench: {arguments[-1]} {path}: ")
-        told.append(line)
-    assert repr(str(folder / "none")) in told[0] and "folder" in told[1]
-    assert repr(str(folder)) in told[2]
+        errors.append(line)
+    assert repr(str(folder / "none")) in errors[0] and "folder" in errors[1]
+    assert repr(str(folder)) in errors[2]
 
 
 @pytest.mark.parametrize("form", [".3f", "+.3f", ".2g", ".1%"])

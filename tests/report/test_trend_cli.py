@@ -79,7 +79,7 @@ ANY = [("none", "csv", "date"), ("one", "parquet", "number"), ("own", "csv", "nu
 
 
 @pytest.mark.parametrize(("models", "form", "kind"), ANY)
-def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form, kind):
+def test_a_column_of_any_name_distinguishes_versions(rows, tmp_path, models, form, kind):
     """Numbers and dates give the results of the function; 1.10 differs from 1.1."""
     names = {
         "none": {},
@@ -107,7 +107,7 @@ def test_a_column_of_any_name_tells_versions_apart(rows, tmp_path, models, form,
     found = parsed(path, "--order", order, *["--model", "since"] * (models != "own"))["trend"]
     np.testing.assert_allclose(found[0]["value"], find_trend(rows).estimate.value[0])
     wrong = run(path, "--order", "sinc")
-    assert wrong.exit_code == 1 and "Did you mean 'since'?" in wrong.stderr
+    assert wrong.exit_code == 1 and "'since'?" in wrong.stderr
 
 
 def write_log(folder, model, judge, rows, template=None):
@@ -145,7 +145,7 @@ def test_scores_of_another_judge_need_same_scale(rows, tmp_path, name):
     assert result.exit_code == 1 and not result.stdout and words in result.stderr
     command = shlex.split(result.stderr.splitlines()[-1])
     assert command[:2] == ["skbench", "trend"] and command[-1] == "--same-scale"
-    assert "The score falls" in run(*command[2:]).stdout
+    assert "falls" in run(*command[2:]).stdout
     # Judges of excluded versions do not matter.
     alike = [v for v in range(4) if v not in judges]
     if len(alike) > 1:

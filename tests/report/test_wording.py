@@ -208,7 +208,7 @@ def without_data(text):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("line", one_in(3, COMMAND_LINES))
-def test_each_speaks_its_own_language(line, folder, monkeypatch):
+def test_commands_name_options_and_python_names_arguments(line, folder, monkeypatch):
     monkeypatch.chdir(folder)
     of_python, warn = [], warnings.warn
     monkeypatch.setattr(
@@ -217,17 +217,17 @@ def test_each_speaks_its_own_language(line, folder, monkeypatch):
     name, *arguments = shlex.split(line)
     command = getattr(import_module(f"skbench.report.{name}"), name)
     done = CliRunner().invoke(command, arguments, standalone_mode=False)
-    said, error = done.stderr.splitlines(), done.exception
+    texts, error = done.stderr.splitlines(), done.exception
     if isinstance(error, click.ClickException):
-        said.append(error.format_message())
+        texts.append(error.format_message())
         of_python += [str(error.__cause__)] * (error.__cause__ is not None)
     else:
         assert error is None or isinstance(error, SystemExit), error
-    assert said
+    assert texts
     if "argument.csv" not in line:  # names of models that look like arguments, without quotes
         results = (x for x in done.stdout.splitlines() if not x.startswith("in Python: "))
-        said.append(" ".join(" ".join(results).split()))
-    for text in said:
+        texts.append(" ".join(" ".join(results).split()))
+    for text in texts:
         assert not PYTHON.search(without_data(text)), text
     for text in of_python:
         assert "--" not in without_data(text)

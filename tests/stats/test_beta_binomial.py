@@ -343,7 +343,7 @@ def test_metrics_against_scikit_learn():
 
     counts = np.array([12, 3, 6, 20])
     true = np.repeat([1, 0, 1, 0], counts)
-    said = np.repeat([1, 1, 0, 0], counts)
+    predicted = np.repeat([1, 1, 0, 0], counts)
     expected = {
         "accuracy": metrics.accuracy_score,
         "precision": metrics.precision_score,
@@ -354,8 +354,10 @@ def test_metrics_against_scikit_learn():
         "matthews": metrics.matthews_corrcoef,
     }
     for name, score in expected.items():
-        assert confusion_metric(counts, name) == pytest.approx(score(true, said), rel=1e-12)
-        assert confusion_metric(counts / 41, name) == pytest.approx(score(true, said), rel=1e-12)
+        assert confusion_metric(counts, name) == pytest.approx(score(true, predicted), rel=1e-12)
+        assert confusion_metric(counts / 41, name) == pytest.approx(
+            score(true, predicted), rel=1e-12
+        )
 
 
 def test_a_metric_that_is_not_defined_is_nan():

@@ -170,7 +170,7 @@ def test_betting_is_shorter_on_skewed_scores(law, monkeypatch):
         assert np.mean(high - low) < share_of_half * np.mean(half_high - half_low)
 
 
-def test_betting_sees_a_small_spread():
+def test_betting_is_narrow_for_a_small_variance():
     scores = np.random.default_rng(6).beta(20, 20, (200, 100))
     low, high = betting_rows(scores)
     bound_low, bound_high = bounded_interval(scores.mean(axis=1), 100)

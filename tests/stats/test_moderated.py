@@ -47,7 +47,7 @@ def test_weights_make_the_squared_error_smallest():
 
 
 @pytest.mark.parametrize("law", ["exponential", "uniform", "t"])
-def test_laws_unlike_the_normal_are_no_difference_between_groups(law):
+def test_nonnormal_distributions_are_no_difference_between_groups(law):
     """Their sample variances differ more, or less, than those of normal scores."""
     rng = np.random.default_rng(0)
     draw = {"exponential": rng.exponential, "uniform": rng.uniform}.get(
@@ -90,7 +90,7 @@ def test_few_groups_pair_by_pair():
     assert_allclose(freedom(scores), 5 * np.mean(noise) / np.mean(pairs), rtol=1e-12)
 
 
-def test_groups_of_three_scores_tell_nothing():
+def test_groups_of_three_scores_are_uninformative():
     rng = np.random.default_rng(0)
     assert freedom(gamma_spreads(rng, 1000, 3)) == np.inf
     larger = gamma_spreads(rng, 1000, 5)

@@ -12,7 +12,7 @@ from skbench.stats.intervals.moments import (
 
 
 def rows_in_groups(seed=0):
-    """Two columns in 4 groups in no order, of which one has no rows."""
+    """Two columns in 4 groups in no order. One group has no rows."""
     rng = np.random.default_rng(seed)
     codes = rng.permutation(np.repeat([0, 1, 3], [5, 9, 30]))
     return 100 + rng.normal(size=(44, 2)) @ [[1.0, 0.5], [0.0, 2.0]], codes

@@ -176,7 +176,7 @@ def test_stein_misses_what_the_variance_does():
     assert 0.65 < min(shares) and max(shares) < 0.85
 
 
-def test_dealt_counts_add_up_and_follow_the_hypergeometric_law():
+def test_split_counts_add_up_and_follow_the_hypergeometric_law():
     rng = np.random.default_rng(5)
     k, n = np.array([6, 0, 3, 1]), np.array([10, 7, 3, 1])
     right, size = risk.split_counts(k, n, 3, 4000, rng)
@@ -195,7 +195,7 @@ def test_dealt_counts_add_up_and_follow_the_hypergeometric_law():
     assert all(low <= np.sum(size[:, fold, 0] == 4) <= high for fold in range(3))
 
 
-def test_dealt_folds_are_independent_given_the_accuracy():
+def test_count_folds_are_independent_given_the_accuracy():
     rng = np.random.default_rng(6)
     k = rng.binomial(10, 0.3, 40_000)
     right, _ = risk.split_counts(k, np.full(40_000, 10), 5, 1, rng)

@@ -54,7 +54,7 @@ def test_widens_for_estimates_that_are_shrunk_too_far():
     assert_allclose(0.15 * found**2, error, rtol=0.05)
 
 
-def test_weights_say_whose_error_counts():
+def test_weights_select_the_errors_that_count():
     z, noise, claimed = np.array([0.0, 1.0]), np.full(2, 0.01), np.full(2, 0.01)
     value = np.array([0.0, 0.84])  # the second seems off by .0256 - .01 + .02
     assert inflation(value, claimed, z, noise, np.array([1.0, 0.0])) == 1
@@ -87,7 +87,7 @@ def test_weight_of_direct_has_the_least_estimated_risk():
     assert weight_of_direct(0.8 * z, np.full(500, 0.2), z, noise) == 0
 
 
-def test_noise_that_was_not_seen_says_nothing_of_direct_estimates():
+def test_zero_estimated_noise_gives_direct_estimates_no_weight():
     # All answers right: unbiased estimates of their noise are 0, whatever they are worth.
     assert weight_of_direct(np.full(9, 0.97), np.full(9, 1e-3), np.ones(9), np.zeros(9)) == 0
 

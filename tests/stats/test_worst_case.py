@@ -75,5 +75,5 @@ def test_without_bounds_it_is_the_t_interval():
     assert (low, high) == (pytest.approx(0.5 - reach), pytest.approx(0.5 + reach))
 
 
-def test_one_score_tells_no_variance():
+def test_one_score_has_no_variance():
     assert np.isnan(worst_case_interval(0.5, np.nan, 1, 0)).all()

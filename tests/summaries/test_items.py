@@ -94,7 +94,7 @@ def test_model_variance_follows_model_and_topic():
 def test_shared_items_keep_topics_together(items):
     g = summarize_items(items, ["model", "topic"])
     np.testing.assert_array_equal(g.groups, g.labels.get_level_values("topic"))
-    assert "models share items within 4 topics" in repr(g)
+    assert "share items" in repr(g) and "4 topics" in repr(g)
 
 
 def test_items_of_their_own_leave_groups_free(items):
@@ -130,7 +130,7 @@ def test_sharing_under_another_name(items):
     np.testing.assert_array_equal(g.groups, g.labels.get_level_values("topic"))
 
 
-def test_ambiguous_ids_are_said(items):
+def test_ambiguous_ids_raise_a_warning(items):
     renamed = items.rename(columns={"model": "system"})
     with pytest.warns(UserWarning, match="repeat"):
         g = summarize_items(renamed, ["system", "topic"])
@@ -170,7 +170,7 @@ def test_clusters_without_spread_borrow_the_design_effect():
     assert effect > 1
 
 
-def test_one_cluster_is_said():
+def test_one_cluster_raises_a_warning():
     items = pd.DataFrame(
         {"topic": list("xxxxyy"), "passage": [0, 0, 1, 1, 2, 2], "score": [1, 0, 1, 1, 0, 1]}
     )
@@ -200,7 +200,7 @@ def test_one_cluster_in_every_group_is_refused(items, engine):
 
 
 def test_clusters_that_do_not_differ_leave_variances_as_they_are():
-    """No spread between clusters anywhere: nothing to draw the variances to, least of all 0."""
+    """All variances between clusters are 0, so they are not shrunk toward 0 or any other value."""
     cells = pd.MultiIndex.from_product([list("ab"), range(12), range(4), range(2)])
     items = cells.to_frame(index=False, name=["model", "topic", "passage", "score"])
     g = summarize_items(
@@ -246,17 +246,17 @@ def test_no_features(items):
 
 def test_text_is_a_feature_where_a_group_has_one(items):
     """As it stands in the rows; numbers beside it are averaged, in the order asked for."""
-    told = items.assign(size=items["model"].map({"A": "small"}).fillna("large"))
-    X = summarize_items(told, ["model", "topic"], features=["size", "confidence"]).X
+    sized = items.assign(size=items["model"].map({"A": "small"}).fillna("large"))
+    X = summarize_items(sized, ["model", "topic"], features=["size", "confidence"]).X
     assert list(X) == ["model", "topic", "size", "confidence"]
     assert (X["size"] == np.where(X["model"] == "A", "small", "large")).all()
-    wrong = told.assign(size=told["size"].mask(told.index == 0, None))
+    wrong = sized.assign(size=sized["size"].mask(sized.index == 0, None))
     with pytest.raises(ValueError):
         summarize_items(wrong, ["model", "topic"], features="size")
     with pytest.raises(ValueError):
-        summarize_items(told.assign(at=pd.Timestamp("2026-01-01")), "model", features=["at"])
+        summarize_items(sized.assign(at=pd.Timestamp("2026-01-01")), "model", features=["at"])
     # A column of `by` is a feature anyway.
-    by_model = summarize_items(told, "model", cluster="item", features=["size", "model"])
+    by_model = summarize_items(sized, "model", cluster="item", features=["size", "model"])
     assert by_model.X["size"].tolist() == ["small", "large", "large"]
 
 
@@ -264,10 +264,10 @@ def test_text_is_a_feature_where_a_group_has_one(items):
     ("table", "message"),
     [
         ({"subject": ["law"], "a": [1]}, "'topic'.* subject, a"),
-        ({"topic": ["law", "law"], "a": [1, 2]}, "two rows for topic='law'"),
-        ({"topic": ["law", "art", "bio"], "a": [1, 2, 3]}, "no row for topic='geo' .3 groups"),
-        ({"topic": [1, 2], "a": [1, 2]}, r"topic='art' .12 groups.* Its first row is topic=1\."),
-        ({"topic": [], "a": []}, "lack one.. It is empty"),
+        ({"topic": ["law", "law"], "a": [1, 2]}, "topic='law'"),
+        ({"topic": ["law", "art", "bio"], "a": [1, 2, 3]}, "topic='geo' .3 groups"),
+        ({"topic": [1, 2], "a": [1, 2]}, r"topic='art' .12 groups.* topic=1\."),
+        ({"topic": [], "a": []}, "empty"),
     ],
 )
 def test_bad_tables_of_features(items, table, message):
@@ -299,7 +299,7 @@ def test_items_may_be_the_groups(items):
     assert g.item_correlation is None
 
 
-def test_missing_group_is_said(items):
+def test_missing_group_is_reported(items):
     lacking = items[~((items["model"] == "B") & (items["topic"] == "bio"))]
     with pytest.warns(UserWarning, match="combinations"):
         g = summarize_items(lacking, ["model", "topic"])
@@ -361,8 +361,8 @@ def test_clusters_of_one_size_spread_as_their_means():
     means = items.groupby(["group", "passage"], as_index=False)["score"].mean()
     of_means = summarize_items(means, "group")
     assert_allclose(clustered.sampling.variance_noise, of_means.sampling.variance_noise, rtol=1e-9)
-    told, expected = (g.fit_args for g in (clustered, of_means))
-    ours, theirs = (JamesStein().fit(**a).sigma2_ for a in (told, expected))
+    args, expected = (g.fit_args for g in (clustered, of_means))
+    ours, theirs = (JamesStein().fit(**a).sigma2_ for a in (args, expected))
     assert_allclose(ours, theirs, rtol=1e-9)
 
 

@@ -152,8 +152,8 @@ def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
         "column 'question_id' is the item",
         "column 'task' is the topic",
         "column 'correct' is the score",
-        "understood: 2 models, 4 topics, 24 items; 48 answers; scores 0 or 1",
-        "crossed: every model answered every item",
+        "contents: 2 models, 4 topics, 24 items; 48 answers; scores 0 or 1",
+        "complete: every model answered every item",
         "not used: length (--features)",
     ]
     assert result.stdout.startswith("model,topic,n,direct")
@@ -249,7 +249,7 @@ def test_items_answered_several_times_are_clusters(written):
     assert result.exit_code == 0
     assert "54" not in result.stdout.splitlines()[0]
     text = " ".join(result.stdout.split())
-    assert "in clusters" in text and "models share items" in text
+    assert "items form clusters" in text and "models share items" in text
 
 
 def test_items_count_once_however_often_they_were_answered(written):

@@ -38,7 +38,7 @@ def test_line_and_json_agree_with_the_function(data, file):
     ratio = sample_size_ratio(JamesStein().fit(**g.fit_args), g, 0.9)
     options = ("--method", "james-stein", "--confidence-level", "0.9")
     text = " ".join(run(file, *options).split())
-    assert f"{ratio.value:.2g} times the items" in text
+    assert f"{ratio.value:.2g} times " in text
     assert f"(90% interval {ratio.low:.2g} to {ratio.high:.2g}," in text
     found = json.loads(run(file, *options, "--json"))["sample_size_ratio"]
     assert found == pytest.approx(ratio._asdict())

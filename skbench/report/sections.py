@@ -227,7 +227,7 @@ def pair_sentences(findings, n_pairs):
     for row in shown.itertuples():
         yield verdict_in_words(row, decimals)
     if len(shown) < len(pairs):
-        yield f"{len(pairs) - len(shown)} more pairs of models with ranks further apart (--rows all)"
+        yield f"{len(pairs) - len(shown)} more pairs, with ranks further apart (--rows all)"
 
 
 def verdict_in_words(pair, form):

@@ -60,7 +60,9 @@ def test_tables_print_the_first_rows_and_files_have_all(written, capsys):
         assert run("compare", str(path), *asked) == 0
         lines = capsys.readouterr().out.splitlines()
         assert sum(line.startswith("m") for line in lines if " tied" in line) == printed
-        assert any(line.startswith(f"{28 - printed} more rows ") for line in lines) == (printed < 28)
+        assert any(line.startswith(f"{28 - printed} more rows ") for line in lines) == (
+            printed < 28
+        )
     for form, lines in (("--csv", 29), ("--markdown", 30)):
         assert run("compare", str(path), form, "--rows", "5") == 0
         assert capsys.readouterr().out.count("\n") >= lines

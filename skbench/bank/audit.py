@@ -115,7 +115,7 @@ class ItemAudit(Printed):
             )
         if m < _FEW_MODELS:
             words.append(
-                "With so few models the discrimination of single items is imprecise. An item with "
+                "With so few models, the discrimination of single items is imprecise. An item with "
                 f"a true discrimination of 0 may show up to {_largest_by_chance(m)} by chance."
             )
         return words

@@ -20,14 +20,18 @@ from skbench.report.terminal import in_one_line, note, save_picture, working
 @click.option("--model-b", help="Column of the second model.  [model_b]")
 @click.option("--winner", help="Column of the winner.  [winner]")
 @click.option("--judge", help="Column of an LLM judge's verdicts on all rows.")
-@click.option("--cluster", help="Column of prompts or voters whose votes are not independent.")
+@click.option("--cluster", help="Column of prompts or voters, if their votes are dependent.")
 @click.option(
     "--covariates",
     type=Names(),
-    help="Numeric columns to correct for, each the value of model a minus that of model b.",
+    help="Numeric columns to correct for. Each has the value of model a minus that of model b.",
 )
-@click.option("--position", is_flag=True, help="Correct for model a being shown first.")
-@choice_option("--ties", "Count a tie as half a win for both, or model ties.", "half", "davidson")
+@click.option(
+    "--position",
+    is_flag=True,
+    help="Correct for the advantage of being shown first.",
+)
+@choice_option("--ties", "Count a tie as half a win for each, or model ties.", "half", "davidson")
 @choice_option("--scale", "Elo points with mean 1000, or log odds with mean 0.", "elo", "logit")
 @level_option
 @plot_option
@@ -35,10 +39,10 @@ from skbench.report.terminal import in_one_line, note, save_picture, working
 def arena(file, cluster, scale, confidence_level, plot, form, **options):
     """Rate and rank the models in FILE from pairwise votes (Bradley-Terry).
 
-    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per vote. The winner is a
-    model name; "model_a", "model_b" or "tie"; or 1, 0.5 or 0 for the first model.
-    With --judge, rows without a human vote may have a missing winner. The judge's verdicts
-    then narrow the intervals if the judge agrees with people.
+    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per vote. The winner is
+    "model_a", "model_b", "tie" or the name of a model. It can also be 1, 0.5 or 0 for a win,
+    tie or loss of the first model. With --judge, the winner may be missing if there is no human
+    vote. The judge's verdicts then narrow the intervals if they agree with the human votes.
 
     Example: skbench arena votes.csv --cluster prompt
     """
@@ -97,7 +101,7 @@ def _votes(file, judge, **named):
     used = used & (table[models[0]] != table[models[1]]).to_numpy(dtype=bool)
     judged = [name for name in roles.columns_of("prediction", table) if name != winner]
     unused = [name for name in judged if judge is None]
-    judges = (f"LLM judge column {name!r} not used (--judge {name})" for name in unused)
+    judges = (f"not used: LLM judge column {name!r} (--judge {name})" for name in unused)
     notes = [*read, *found, *judges]
     if not used.all():
         lost = f"skipped {np.sum(~used)} votes without a {without} or between a model and itself"

@@ -16,19 +16,19 @@ Start with `skbench demo`, or run `skbench report FILE` on your own results.
 COMMANDS = {
     "arena": "Rate models from pairwise votes.",
     "compare": "Compare two models, or all pairs of models.",
-    "demo": "Test the methods on a real benchmark with known accuracies.",
+    "demo": "Try skbench on a small benchmark with known accuracies.",
     "doctor": "Show how a file is read, without computing anything.",
     "estimate": "Estimate the score of each model on each topic.",
-    "gate": "Test new results against a baseline: pass, fail or undecided.",
-    "items": "Find miskeyed, duplicate and uninformative items.",
+    "gate": "Check new results against a baseline (pass, fail or undecided).",
+    "items": "Find wrong answer keys, duplicates and uninformative items.",
     "judge": "Correct the scores of an LLM judge with human labels.",
     "leaderboard": "Rank models, with intervals for scores and ranks.",
     "metrics": "Compare accuracy, TPR, FPR, F1 or AUC between groups.",
-    "passk": "Estimate pass@k and pass^k from repeated answers.",
+    "passk": "Estimate pass@k and pass^k from several answers per item.",
     "plan": "Compute how many items an evaluation needs.",
     "report": "Summarize results: estimates, ranking and comparisons.",
     "sequential": "Decide during a run whether more items are needed.",
-    "trend": "Test whether scores change over the versions of a model.",
+    "trend": "Test whether scores change between the versions of a model.",
 }
 
 

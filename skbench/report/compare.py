@@ -19,22 +19,27 @@ from skbench.report.writers import print_whole
 @click.argument("file", type=Input())
 @click.argument("a", type=Input(), required=False)
 @click.argument("b", required=False)
-@click.option("--by", type=Names(), help="Topic column(s): compare within each topic.")
+@click.option("--by", type=Names(), help="Topic column(s). Compares the models within each topic.")
 @model_options
-@choice_option("--adjust", "Adjustment for several comparisons.", "bonferroni", "holm", "none")
+@choice_option(
+    "--adjust",
+    "Adjustment for multiple comparisons. holm adjusts only p-values.",
+    "bonferroni",
+    "holm",
+    "none",
+)
 @population_option
 @format_options
 def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **options):
     """Compare models A and B of FILE, A with every other model, or all pairs.
 
-    Or compare the models of two files: skbench compare old.csv new.csv.
+    To compare the models of two files, run skbench compare old.csv new.csv.
 
-    Two models are compared item by item on the items that both answered. Standard
-    errors are cluster-robust if items come in clusters. A is significantly better or
-    worse if the interval of the difference excludes 0. The ranks of
-    `skbench leaderboard` follow from the comparison of all pairs. FILE and its columns
-    are as for that command. With --past or --bank the difference is the one on all
-    items that earlier models answered. Holm adjusts the p-values only.
+    Models are compared item by item on the items that both answered. Standard errors
+    are cluster-robust if items form clusters. A is significantly better or worse than B
+    if the interval of the difference excludes 0. FILE has the same format as for
+    skbench leaderboard, whose ranks follow from the comparison of all pairs. With --past
+    or --bank, differences are estimated for all items that earlier models answered.
     """
     past, bank, asked = (options.pop(name) for name in ("past", "bank", "population"))
     pasts.check_past(past, bank, missing)
@@ -158,7 +163,7 @@ def _in_words(result, n):
     level = f"{100 * result.estimate.confidence_level:.4g}%"
     are = "difference is" if better + worse == 1 else "differences are"
     yield (
-        f"{better + worse} of {n} {are} significant ({level} intervals that exclude 0)."
+        f"{better + worse} of {n} {are} significant (the {level} interval excludes 0)."
         if better + worse
         else f"None of {n} differences is significant (no {level} interval excludes 0)."
     )

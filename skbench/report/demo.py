@@ -17,7 +17,7 @@ _CLEAR = 2  # standard errors beyond which a difference from 0 counts as signifi
 
 @click.command()
 @seed_option
-@number_option("--n", "Images per topic in the sample.", click.IntRange(1, 400), 10)
+@number_option("--n", "Number of sampled images per topic.", click.IntRange(1, 400), 10)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -26,11 +26,11 @@ _CLEAR = 2  # standard errors beyond which a difference from 0 counts as signifi
     help="Folder for the figure and the sampled results.",
 )
 def demo(seed, n, output):
-    """Estimate 250 accuracies from a few images each, and measure the errors.
+    """Estimate accuracies from a few images each, and compare them with the true accuracies.
 
-    The benchmark digits-C has five classifiers and 50 topics, which are ten corruptions of
-    scikit-learn's digits at five severities. The true accuracy of a classifier on a topic is
-    its accuracy on all images that were not sampled.
+    The benchmark digits-C has five classifiers of handwritten digits and 50 topics. A topic is
+    one of ten image corruptions at one of five severities. The true accuracy of a classifier
+    on a topic is its accuracy on all images that were not sampled.
 
     Example: skbench demo --n 20
     """
@@ -47,7 +47,7 @@ def demo(seed, n, output):
         print_prose(
             f"Benchmark digits-C: {n_models} classifiers x {n_topics} topics (ten corruptions at "
             f"five severities). Each estimate uses {n} images per topic, the same for all "
-            "classifiers. The true accuracy is the accuracy on the other "
+            "classifiers. The true accuracy is the accuracy on the remaining "
             f"{len(others) // (n_models * n_topics)} images of the topic.\n"
         )
         summary, estimates = _estimated(items, sample, data.features, seed)
@@ -145,7 +145,7 @@ def _verdict(removed, error, covered):
     return (
         f"The mean squared error of the mixed model was {100 * abs(removed):.0f}% {change} than "
         f"that of the direct estimates (standard error {100 * error:.0f}%{doubt}). Its 95% "
-        f"intervals covered the true accuracy in {100 * covered:.0f}% of the groups."
+        f"intervals covered {100 * covered:.0f}% of the true accuracies."
     )
 
 
@@ -163,6 +163,8 @@ def _save(output, summary, estimates, truth, sample):
         note(f"no figure: {error}")
     command = f"skbench estimate {shlex.quote(str(table))} --by topic --model model"
     click.echo(f"\nThe {len(sample):,} sampled results are in {table}.")
-    click.echo("Next: estimate them again, or use your own file with one row per model and item.")
+    click.echo(
+        "Next: reproduce these estimates, or use your own file (one row per model and item)."
+    )
     click.echo(f"  {command} --features corruption,severity")
     click.echo("  skbench report FILE")

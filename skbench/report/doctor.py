@@ -22,9 +22,10 @@ _LONGEST_EXAMPLE = 30  # letters
 def doctor(paths, by, form, **roles):
     """Show how the files or folders in PATHS are read, without computing anything.
 
-    The output lists the role of each column, counts of models, topics, items, repeats and
-    clusters, missing answers, the range of the scores, and the command to run next. If a table
-    cannot be read as results, the output lists its columns.
+    The output lists which columns hold models, topics, items and scores, and how many of each
+    there are. It also shows missing answers, the range of the scores, likely mistakes, the same
+    call in Python, and the command to run next. If a table has no scores that can be
+    recognized, the output lists its columns.
 
     Example: skbench doctor results.csv
     """
@@ -46,7 +47,7 @@ def doctor(paths, by, form, **roles):
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             return print_json(about | found)
         more = len(rows.notes) - _MOST
-        cut = [f"and {more} more notes (all of them with --json)"] if more > 0 else []
+        cut = [f"and {more} more notes (see --json)"] if more > 0 else []
         notes = map(one_line, rows.notes[:_MOST])
         for line in filter(None, (*notes, *cut, *understanding.in_lines(found), found["units"])):
             print_line(line)

@@ -40,18 +40,21 @@ _READING = "model models score item cluster rename format filter skip_bad_lines"
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
 @model_options
 @features_option
-@click.option("--method", type=click.Choice(METHODS), default="mixed", show_default=True)
+@click.option(
+    "--method", type=click.Choice(METHODS), default="mixed", show_default=True, help="Estimator."
+)
 @click.option(
     "--interval",
     type=click.Choice([name for names in _INTERVALS.values() for name in names]),
     metavar="NAME",
-    help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
+    help=f"Interval method. For --method eb: {', '.join(_INTERVALS['eb'])}. For --method direct: "
+    f"{', '.join(_INTERVALS['direct'])}.",
 )
-@choice_option("--variance", "Sampling variance of the group means.", *_VARIANCES)
+@choice_option("--variance", "Estimator of the sampling variance of direct estimates.", *_VARIANCES)
 @click.option(
     "--population",
     metavar="NUMBER|COLUMN",
-    help="Number of all items of each topic, if FILE has a random sample of them.",
+    help="Number of items of each topic in the full benchmark, if FILE has a random sample.",
 )
 @seed_option
 @plot_option
@@ -59,13 +62,14 @@ _READING = "model models score item cluster rename format filter skip_bad_lines"
 def estimate(file, method, confidence_level, plot, form, **options):
     """Estimate the mean score of every group (a model on a topic) in FILE.
 
-    FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
-    evaluation harness. A table has one row per model and item, or one row per item
-    and one column of scores per model. Columns are recognized by their usual names.
-    Notes on stderr list the columns in use; the options below choose others.
-    Estimates and intervals are cut to the range of the scores if it is known: if all
-    scores are 0 or 1, if the harness defines it, or with --bounds.
-    With --past or --bank the estimates are for all items that earlier models answered.
+    FILE is a table (CSV, TSV, JSON Lines or Parquet), a log of an evaluation harness, or
+    a folder of logs. A table has one row per model and item, or one row per item and one
+    score column per model. Columns are recognized by common names. Notes on stderr list
+    the columns in use. The options below select other columns.
+
+    Estimates and intervals are clipped to the range of the scores, if it is known. It is
+    known for scores 0 and 1 and for many logs. Otherwise, pass --bounds. With --past or
+    --bank, scores are estimated for all items that earlier models answered.
     """
     _check_usage(method, options)
     with in_one_line():
@@ -122,7 +126,7 @@ def _check_usage(method, options):
 
 def _refuse(names, where):
     for name in names:
-        raise click.UsageError(f"--{name} does not go with {where}.")
+        raise click.UsageError(f"--{name} cannot be used with {where}.")
 
 
 def _read(file, options):
@@ -296,8 +300,8 @@ def _width(estimate, direct):
     known = np.isfinite(ours + theirs)
     if theirs[known].sum() > ROUNDING * np.abs(direct.value[known]).sum():
         yield (
-            "The intervals are on average "
-            f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."
+            f"The intervals are on average {ours[known].mean() / theirs[known].mean():.2f} times "
+            "as wide as those of the direct estimates."
         )
 
 
@@ -318,11 +322,11 @@ def _size(table, summary):
 
 def _dependence(items, summary):
     """How scores depend on each other, as a sentence."""
-    parts = ["items are in clusters"] if summary.outcome == "clustered" else []
+    parts = ["items form clusters"] if summary.outcome == "clustered" else []
     if summary.groups is not None:
         parts.append("models share items" if "item" in items else "models may share items")
     if parts:
-        yield f"Dependence of the scores: {', '.join(parts)}."
+        yield f"Scores are treated as dependent, because {' and '.join(parts)}."
 
 
 def save_plot(path, summary, direct, estimate, score):

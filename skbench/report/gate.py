@@ -35,11 +35,14 @@ _ROLES = ("model", "item", "score", "cluster", "repeat")
 @click.argument("old", type=Input())
 @click.argument("new", type=Input())
 @click.option("--margin", type=Share(0), required=True, help="Tolerated loss, above 0, such as 3%.")
-@click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
-@click.option("--baseline", help="Model of OLD, if OLD holds several.")
-@click.option("--candidate", help="Model of NEW, if NEW holds several.")
+@click.option("--relative", is_flag=True, help="Treat --margin as a share of the baseline's score.")
+@click.option("--baseline", help="Name of the model in OLD, if OLD has several models.")
+@click.option("--candidate", help="Name of the model in NEW, if NEW has several models.")
 @choice_option(
-    "--fail", "Fail if NEW is significantly worse, or worse by the margin.", "worse", "margin"
+    "--fail",
+    "Fail if NEW is significantly worse, or worse by more than the margin.",
+    "worse",
+    "margin",
 )
 @click.option(
     "--worst",
@@ -47,15 +50,20 @@ _ROLES = ("model", "item", "score", "cluster", "repeat")
     metavar="SCORE",
     help="Fail if the worst topic (--by) is significantly below SCORE.",
 )
-@choice_option("--missing", "Skip items that one side lacks, or score them 0.", "drop", "wrong")
-@click.option("--by", type=Names(), help="Topic column(s); lists topics that are worse.")
+@choice_option(
+    "--missing",
+    "Items that only one model answered: skip them (drop), or score the missing answer 0 (wrong).",
+    "drop",
+    "wrong",
+)
+@click.option("--by", type=Names(), help="Topic column(s). Lists the topics on which NEW is worse.")
 @reading_options
 @bounds_option
 @population_option
 @level_option
 @past_options
 @click.option(
-    "--undecided", type=click.Choice(["pass", "fail"]), help="Outcome to use for UNDECIDED."
+    "--undecided", type=click.Choice(["pass", "fail"]), help="Treat UNDECIDED as this outcome."
 )
 @file_option(
     "--save-baseline",
@@ -68,9 +76,9 @@ _ROLES = ("model", "item", "score", "cluster", "repeat")
 def gate(old, new, margin, undecided, save_baseline, form, **options):
     """Test the results NEW against the baseline OLD: PASS, FAIL or UNDECIDED.
 
-    OLD and NEW are files or folders of results and are compared item by item. NEW passes if the
-    interval of the difference excludes a loss beyond the tolerated loss (--margin). NEW fails
-    if it is significantly worse. Otherwise the test is undecided.
+    OLD and NEW are files or folders of results. They are compared item by item. NEW passes if
+    the interval of the difference excludes losses larger than --margin. Otherwise, NEW fails
+    if it is significantly worse. If neither holds, the test is undecided.
 
     Exit codes: 0 pass, 3 fail, 4 undecided, 1 error, 2 usage error.
 

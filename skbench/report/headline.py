@@ -73,7 +73,9 @@ def ranking_in_words(board, models):
     if rivals:
         named = listed(f"{name} ({scores[name]})" for name in rivals)
         also = "also " if leader in best else ""
-        words.append(f"{named} may {also}be the best, because no model is significantly better.")
+        than = "it" if len(rivals) == 1 else "them"
+        why = f"because no model is significantly better than {than}"
+        words.append(f"{named} may {also}be the best, {why}.")
     return words
 
 
@@ -95,7 +97,7 @@ def _against_others(comparison, leader, subject, names, level):
         }
         yield word.get(verdicts[other], f"Whether {leader} is better than {other} is unknown.")
         return
-    among = f"({level} confidence for all pairs of models together)"
+    among = f"(simultaneous {level} confidence)"
     if n_better == n:
         every = "both" if n == 2 else f"all {n}"
         yield f"{subject} is significantly better than {every} other models {among}."
@@ -120,7 +122,7 @@ def best_in_words(best, scores):
         )
     text = listed(f"{name} ({scores[name]})" for name in best)
     count = f"{len(best)} of {len(scores)} models may be the best"
-    return f"{count}, because no model is significantly better: {text}."
+    return f"{count}, because no model is significantly better than them: {text}."
 
 
 def outlying_in_headline(groups):
@@ -169,10 +171,10 @@ def _needed(leader, needed):
     if within.empty:
         return f"No realistic number of items would distinguish {leader} from its rivals."
     easiest, hardest = within.idxmin(), within.idxmax()
-    text = f"About {within.min():,.0f} more items would distinguish {leader} from {easiest}"
+    text = f"About {within.min():,.0f} more items are needed to distinguish {leader} from {easiest}"
     if hardest != easiest:
         text += f" and about {within.max():,.0f} from {hardest}"
-    text += ", with 80% power if the true difference equals the observed one."
+    text += " (80% power, if the observed difference is the true one)."
     if len(within) < len(needed):
         text += " No realistic number would distinguish it from the other rivals."
     return text

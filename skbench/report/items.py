@@ -18,10 +18,10 @@ from skbench.report.terminal import DataError, command_with, in_one_line, save_p
 
 @click.command()
 @click.argument("file", type=Input())
-@click.option("--text", help="Column of item texts; equal texts are duplicates.")
+@click.option("--text", help="Column of item texts. Items with equal texts are duplicates.")
 @number_option(
     "--reliability",
-    "Target reliability; prints the number of items that it needs.",
+    "Target reliability. Prints the number of items needed.",
     Share(0, 1),
     default=0.9,
 )
@@ -32,9 +32,9 @@ from skbench.report.terminal import DataError, command_with, in_one_line, save_p
 def items(file, text, reliability, confidence_level, plot, form, **roles):
     """Find bad items of a benchmark from the answers of several models in FILE.
 
-    The table lists items with a probably wrong answer key, duplicates, and items on which all
-    models have the same score. --json and --csv list all items. Reliability is Cronbach's
-    alpha (KR-20 for scores 0 and 1).
+    The table lists items that probably have a wrong answer key, duplicate items, and items on
+    which all models have the same score. --json and --csv list all items. The reliability of
+    the benchmark is Cronbach's alpha (KR-20 for scores 0 and 1).
 
     Example: skbench items results.csv --text question
     """

@@ -12,19 +12,19 @@ from skbench.report.terminal import command_with, in_one_line, working
 @click.command()
 @click.argument("file", type=Input())
 @click.option("--judge", required=True, help="Column of the LLM judge's verdicts or scores.")
-@click.option("--human", help="Column of human labels, empty for rows without a label.")
-@click.option("--by", type=Names(), help="Column(s) of groups; corrects each group.")
+@click.option("--human", help="Column of human labels (empty where there is no label).")
+@click.option("--by", type=Names(), help="Group column(s). Corrects the mean of each group.")
 @click.option("--labels", type=Input(), help="A second file with the human labels.")
 @click.option("--id", "ids", type=Names(), help="Column(s) that join FILE and --labels.")
 @click.option("--cluster", help="Column of clusters, such as prompts with several answers.")
-@click.option("--event", help="The verdict that counts as 1; all others count as 0.")
-@click.option("--card", is_flag=True, help="Show how well judges agree with human labels.")
+@click.option("--event", help="Verdict that counts as 1. All others count as 0.")
+@click.option("--card", is_flag=True, help="Print how well judges agree with human labels.")
 @click.option("--first", help="With --card: column of the answer that was shown first.")
 @click.option("--previous", help="Column with verdicts of an earlier version of the judge.")
 @click.option(
     "--repeats",
     type=Names(),
-    help="Columns of repeated verdicts, or the column that numbers repeated rows.",
+    help="Columns of repeated verdicts, or the column with the number of each repeat.",
 )
 @bounds_option
 @level_option
@@ -33,10 +33,10 @@ from skbench.report.terminal import command_with, in_one_line, working
 def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
     """Correct the mean score of an LLM judge with human labels of some answers.
 
-    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per answer. Human labels must
-    be of a random part of the answers. --card reports the agreement of judges (--judge a,b)
-    with human labels. --previous compares two versions of a judge, and --repeats estimates
-    the noise of its verdicts.
+    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per answer. The answers with a
+    human label must be a random sample of all answers. --card prints the agreement of one or
+    more judges (--judge a,b) with human labels. --previous compares two versions of a judge.
+    --repeats estimates how often its verdicts change if the same answer is judged again.
 
     Example: skbench judge judged.csv --judge gpt4_verdict --human label
     """

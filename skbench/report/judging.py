@@ -213,7 +213,7 @@ def _one_table(rows, estimate, judge):
     value, low, high = (number(x, form) for x in (row.value, row.low, row.high))
     level = f"{100 * estimate.confidence_level:g}%"
     conclusion = [
-        f"The mean human label of all {row.n_rows:,} answers is estimated at {value} "
+        f"The estimated mean human label of all {row.n_rows:,} answers is {value} "
         f"({level} interval {low} to {high}).",
         f"The LLM judge {judge} scored all of them, and {row.n_labeled:,} have a human label.",
     ]
@@ -268,7 +268,7 @@ def _on_groups(rows, shrunk):
         width = rows["high"] - rows["low"]
         separate = rows["corrected_high"] - rows["corrected_low"]
         ratio = width[has_label].mean() / separate.mean()
-        yield f"With shrinkage, intervals are on average {ratio:.2f} times as wide as without."
+        yield f"Shrinkage makes intervals on average {ratio:.2f} times as wide."
     elif len(rows) > 1:
         yield (
             f"Fewer than {_FEWEST_GROUPS} groups have labels, so each estimate uses only the "
@@ -290,10 +290,10 @@ def _worth(judge, effective, n_labeled, only_labels):
     saved = effective - n_labeled
     if saved < 1:
         return (
-            f"The LLM judge {judge} saves no labels: the {n_labeled:,} human labels alone give "
+            f"The LLM judge {judge} saves no labels. The {n_labeled:,} human labels alone give "
             "the same standard error."
         )
     return (
-        f"The LLM judge {judge} saves {saved:,.0f} labels: human labels alone would need "
-        f"{effective:,.0f} instead of {n_labeled:,} for the same standard error."
+        f"The LLM judge {judge} saves {saved:,.0f} labels. Without the judge, the same standard "
+        f"error requires {effective:,.0f} human labels instead of {n_labeled:,}."
     )

@@ -33,14 +33,14 @@ _MOST_LETTERS = 12  # groups of models that letters keep readable
 @click.command()
 @click.argument("file", type=Input())
 @click.option(
-    "--topics", type=Names(), help="Topic column(s); the means of topics then count equally."
+    "--topics", type=Names(), help="Topic column(s). The ranking then weights all topics equally."
 )
 @model_options
 @click.option(
-    "--half-width", help="Column of half-widths (1.96 standard errors) of data set means."
+    "--half-width", help="For a table of means: column of their half-widths (1.96 standard errors)."
 )
 @click.option(
-    "--n-runs", type=click.IntRange(2), help="With --half-width: number of runs of each mean.  [10]"
+    "--n-runs", type=click.IntRange(2), help="With --half-width: number of runs per mean.  [10]"
 )
 @population_option
 @plot_option
@@ -48,20 +48,20 @@ _MOST_LETTERS = 12  # groups of models that letters keep readable
 def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_runs, **options):
     """Rank the models in FILE by their mean score.
 
-    FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
-    evaluation harness. A table has one row per model and item, or one row per item
-    and one column of scores per model. Columns are recognized by their usual names.
-    Notes on stderr list the columns in use; the options below choose others.
+    FILE is a table (CSV, TSV, JSON Lines or Parquet), a log of an evaluation harness, or
+    a folder of logs. A table has one row per model and item, or one row per item and one
+    score column per model. Columns are recognized by common names. Notes on stderr list
+    the columns in use. The options below select other columns.
 
-    Every model gets an interval for its score and the set of ranks that it may have.
-    Rank sets and letters follow from paired comparisons of all pairs of models
-    (skbench compare). If models answered different items, their scores are least
-    squares estimates from the shared items. With --past or --bank the scores are for
-    all items that earlier models answered.
+    The output has an interval for the score of each model, and a set of possible ranks.
+    The rank sets follow from paired comparisons of all models (skbench compare). Models
+    that share a letter are not significantly different. If models answered different
+    items, scores are least squares estimates from shared items. With --past or --bank,
+    scores are estimated for all items that earlier models answered.
 
-    Results of EuroEval are ranked by the mean rank score, with rank sets from the
-    bootstrap scores. So are tables of data sets with --half-width (columns model,
-    dataset, task, optionally language, mean).
+    EuroEval results are ranked by the mean rank score. A table of means is ranked in the
+    same way. It has the columns model, dataset, task, mean and optionally language. Pass
+    the column of half-widths as --half-width.
     """
     past, bank, plot, form = (options.pop(name) for name in ("past", "bank", "plot", "form"))
     asked = options.pop("population")
@@ -160,12 +160,12 @@ def board_table(board, frame, size):
         shown.append(Column("ties", letters, narrow=False))
     else:
         ties = [
-            f"{n_groups} letters would mark the models that are not significantly different. --csv "
-            "and --json have them."
+            f"Models that share one of {n_groups} letters are not significantly different. The "
+            "letters are in --csv and --json."
         ]
     level = f"{100 * board.estimate.confidence_level:g}%"
     several = len(board) > 1
-    sets = f'Column "set": the ranks that a model may have, {level} for all models together.'
+    sets = f'Column "set": the possible ranks of each model (simultaneous {level} confidence).'
     notes = [
         f"{understanding.counted(len(board), 'model')} on {size}.",
         *([sets, *ties] if several else []),
@@ -198,6 +198,6 @@ def ranking_picture(board, score):
     names = [f"{row.Index}  [{tables.rank_range(row)}]" for row in board.to_frame().itertuples()]
     estimate = replace(board.estimate, labels=pd.Index(names))
     display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(board))
-    display.plot(xlabel=f"{score} (in brackets: ranks that a model may have)")
+    display.plot(xlabel=f"{score} (in brackets: possible ranks)")
     display.ax_.xaxis.label.set_parse_math(False)
     return display.figure_

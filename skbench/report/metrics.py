@@ -20,16 +20,17 @@ _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
     "--by",
     type=Names(),
     multiple=True,
-    help="Column(s) of groups: a,b crosses two columns. Repeat to compare by each column.",
+    help="Group column(s). a,b forms a group for each combination of values. The option can be "
+    "repeated for separate comparisons.",
 )
 @click.option(
     "--metric",
     type=_METRICS,
     multiple=True,
     default=["accuracy"],
-    help="Metric; repeat for several.  [accuracy]",
+    help="Metric. The option can be repeated.  [accuracy]",
 )
-@click.option("--positive", metavar="LABEL", help="The positive label.  [1, yes, true]")
+@click.option("--positive", metavar="LABEL", help="Positive label.  [1, yes, true]")
 @level_option
 @seed_option
 @plot_option
@@ -37,9 +38,9 @@ _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 def metrics(file, truth, prediction, by, metric, positive, confidence_level, seed, plot, form):
     """Compare a classification metric between groups, and estimate the worst group and the gap.
 
-    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per prediction. It has columns
-    of true labels (such as y_true), of predictions (such as y_pred) and of groups. Estimates
-    of small groups borrow strength from the other groups.
+    FILE is a CSV, TSV, JSON Lines or Parquet table with one row per prediction. It has a column
+    of true labels (such as y_true), one of predictions (such as y_pred), and group columns.
+    Estimates of small groups borrow strength from the other groups.
 
     Example: skbench metrics predictions.csv --by sex,age --metric tpr
     """

@@ -70,7 +70,7 @@ def _roles(table, metric, truth, prediction, by):
         if role not in roles:
             taken = [name for names in roles.values() for name in names]
             choices = [{role: name} for name in may_be(role, table, taken)[:_MOST_NAMED]]
-            raise Undecided(f"No column has a known name for the role {role!r}.", choices)
+            raise Undecided(f"No column has a known name for the {role}.", choices)
     return [roles[role] for role in named]
 
 

@@ -41,7 +41,7 @@ class Percent(float):
     """A share written in percent, such as 3%."""
 
     def __str__(self):
-        return f"{100 * self:g}%"
+        return f"{100 * self:.12g}%"
 
 
 class Share(click.ParamType):
@@ -102,36 +102,36 @@ _READING = (
     click.option(
         "--models",
         type=Names(),
-        help="Score columns of a wide file, one per model; m* matches all that begin with m.",
+        help="Score columns of a wide table, one per model. m* selects columns that begin with m.",
     ),
-    click.option("--score", help="Score column; higher is better."),
-    click.option("--item", help="Column of item ids (questions)."),
+    click.option("--score", help="Score column (higher is better)."),
+    click.option("--item", help="Column of item ids (question ids)."),
     click.option(
         "--cluster",
-        help="Column of clusters of dependent items; the item column if items were answered "
-        "several times.",
+        help="Column that groups dependent items, such as questions about the same text. If items "
+        "were answered several times, pass the item column.",
     ),
     click.option(
         "--rename",
         multiple=True,
         metavar="OLD=NEW",
-        help="New name of a model; may be given several times.",
+        help="Rename a model. The option can be repeated.",
     ),
     click.option(
         "--format", help="Format of the files, such as table or inspect.  [default: detected]"
     ),
-    click.option("--filter", help="Filter of the answers to use (lm-evaluation-harness)."),
+    click.option("--filter", help="Use the answers of this filter (lm-evaluation-harness)."),
     click.option(
         "--skip-bad-lines", is_flag=True, help="Skip unreadable lines and report their number."
     ),
 )
-level_option = number_option("--confidence-level", None, Share(0, 1), 0.95)
+level_option = number_option("--confidence-level", "Confidence level.", Share(0, 1), 0.95)
 bounds_option = click.option(
     "--bounds",
     type=Share(),
     nargs=2,
     metavar="LOW HIGH",
-    help="Lowest and highest possible score; estimates and intervals are cut to this range.",
+    help="Lowest and highest possible score. Estimates and intervals are clipped to this range.",
 )
 
 
@@ -168,18 +168,21 @@ population_option = click.option(
     type=Sizes(),
     multiple=True,
     metavar="N",
-    help="Number of all items of the benchmark, if FILE has a sample; TOPIC=N for each topic.",
+    help="Number of items in the full benchmark, if FILE has a random sample of them. To give a "
+    "number for each topic, repeat the option with TOPIC=N.",
 )
 features_option = click.option(
-    "--features", type=Input(), help="Feature columns (a,b,c), or a file with feature columns."
+    "--features",
+    type=Input(),
+    help="Predictors of mean scores: columns (a,b,c) or a file.",
 )
 SEEDS = click.IntRange(0, 2**63 - 1)
-seed_option = number_option("--seed", None, SEEDS, 0)
+seed_option = number_option("--seed", "Random seed.", SEEDS, 0)
 _PICTURES = ("", ".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 plot_option = file_option("--plot", "Save a figure (.png, .pdf, .svg).", suffixes=_PICTURES)
 missing_option = choice_option(
     "--missing",
-    "Missing answers: skipped, counted as wrong, or refused as an error.",
+    "Missing answers: skip them (drop), score them 0 (wrong), or stop with an error (refuse).",
     "drop",
     "wrong",
     "refuse",
@@ -190,14 +193,14 @@ _PAST = (
         type=Input(),
         multiple=True,
         metavar="PATH",
-        help="Results of earlier models on the items: a file or folder in any supported format; "
-        "may be given several times.",
+        help="Per-item scores of earlier models on the whole benchmark: a file or folder in any "
+        "supported format. The option can be repeated.",
     ),
     click.option(
         "--bank",
         type=Input(),
         metavar="FILE",
-        help="File of an item bank, instead of --past.",
+        help="File written by ItemBank.save, instead of --past.",
     ),
 )
 
@@ -249,18 +252,18 @@ COMMON = (
         type=Rows(),
         default="20",
         show_default=True,
-        help="Rows of a table to print; other formats have all rows.",
+        help="Table rows to print. Other output formats include all rows.",
     ),
     _common(
         *("-q", "--quiet"),
         keep=lambda meta, quiet: meta.update({MOST_NOTES: 0} if quiet else {}),
         is_flag=True,
-        help="Print no notes, only results, warnings and errors.",
+        help="Suppress notes. Warnings and errors are still printed.",
     ),
     _common(
         *("-v", "--verbose"),
         keep=lambda meta, all: meta.setdefault(MOST_NOTES, math.inf if all else _MOST_NOTES),
         is_flag=True,
-        help=f"Print all notes, not only the {_MOST_NOTES} most important lines.",
+        help=f"Print all notes. By default, at most {_MOST_NOTES} lines are printed.",
     ),
 )

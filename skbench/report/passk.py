@@ -16,11 +16,13 @@ _FLAKY_SHOWN = 10
 @click.command()
 @click.argument("file", type=Input())
 @number_option("-k", "Number of answers per item.", default=3)
-@click.option("--all", "all_of_them", is_flag=True, help="Require all k correct: pass^k.")
+@click.option("--all", "all_of_them", is_flag=True, help="Estimate pass^k (all k answers correct).")
 @click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")
-@click.option("--compare", type=Names(), metavar="A,B", help="Paired difference of two models.")
+@click.option(
+    "--compare", type=Names(), metavar="A,B", help="Add the paired difference of two models."
+)
 @click.option("--drop-short", is_flag=True, help="Skip items with fewer than k answers.")
-@click.option("--flaky", is_flag=True, help="List items that are solved in some runs only.")
+@click.option("--flaky", is_flag=True, help="List items that are solved in only some runs.")
 @click.option("--correct", help="Column with counts of correct answers.  [n_correct]")
 @click.option("--runs", help="Column with counts of all answers.  [n_runs]")
 @reading_options
@@ -33,8 +35,8 @@ def passk(
     """Estimate pass@k, the probability that at least one of k answers is correct.
 
     With --all, estimate pass^k, the probability that all k answers are correct. FILE has one
-    row per answer, or the columns n_correct and n_runs with one row per model and item.
-    Intervals are for a random sample of items.
+    row per answer, or one row per model and item with the columns n_correct and n_runs.
+    Intervals assume that the items are a random sample.
 
     Example: skbench passk runs.csv -k 5
     """
@@ -78,6 +80,8 @@ def passk(
 
 def _meaning(name, k):
     """Define the estimated quantity."""
+    if k == 1:
+        return f"{name}: probability that an answer to an item is correct."
     what = f"all {k} answers" if "^" in name else f"at least one of {k} answers"
     return f"{name}: probability that {what} to an item {'are' if '^' in name else 'is'} correct."
 
@@ -155,9 +159,9 @@ def _sentences(reliability, flaky):
     flaky_items = reliability[reliability["verdict"] == "flaky"]
     counts = reliability["verdict"].value_counts()
     sentences = [
-        f"Of {len(reliability):,} pairs of a model and an item, {counts.get('always', 0):,} are "
-        f"solved in all runs, {counts.get('never', 0):,} in none, and {len(flaky_items):,} in "
-        "some (flaky)."
+        f"Of {len(reliability):,} model-item pairs, {counts.get('always', 0):,} are solved in all "
+        f"runs, {counts.get('never', 0):,} in no run, and {len(flaky_items):,} in only some runs "
+        "(flaky)."
     ]
     if flaky:
         sentences += [
@@ -166,5 +170,5 @@ def _sentences(reliability, flaky):
             for row in flaky_items.head(_FLAKY_SHOWN).itertuples()
         ]
         if len(flaky_items) > _FLAKY_SHOWN:
-            sentences.append(f"{len(flaky_items) - _FLAKY_SHOWN} more flaky items: --json")
+            sentences.append(f"{len(flaky_items) - _FLAKY_SHOWN} more flaky items (see --json)")
     return sentences

@@ -83,15 +83,18 @@ class Worth(NamedTuple):
 
     @property
     def sentence(self):
-        """The gain in words."""
+        """The gain in words.
+
+        It is the median of n times sampling variance / posterior variance.
+        """
         if not np.isfinite(self.n_as_good):
             return "The gain from the earlier models is unknown."
         known = self.n_as_good < _MOST_ITEMS
         as_good = f"{self.n_as_good:.0f}" if known else f"more than {_MOST_ITEMS:,}"
         return (
-            f"With {counted(self.n_models, 'earlier model')}, {self.n:g} items per group are as "
-            f"precise as {as_good} items without them, if the model is right (median "
-            "over groups of n times sampling variance / posterior variance)."
+            f"With {counted(self.n_models, 'earlier model')}, {self.n:g} items per group give the "
+            f"same precision as {as_good} items without them (median over groups; assumes that "
+            "the model is correct)."
         )
 
 
@@ -107,10 +110,10 @@ def worth(past, summary, estimate):
 def check_past(paths, file, missing="drop"):
     """Whether earlier models are given; refuses options that do not go with them."""
     if paths and file is not None:
-        raise click.UsageError("--past and --bank exclude each other.")
+        raise click.UsageError("--past and --bank cannot be used together.")
     given = bool(paths) or file is not None
     if given and missing == "wrong":
-        raise click.UsageError("--missing wrong does not go with --past or --bank.")
+        raise click.UsageError("--missing wrong cannot be used with --past or --bank.")
     return given
 
 
@@ -157,7 +160,7 @@ def _read_past(path, by, roles, new_rows, name_it):
             text = f"{text} Or write one row per model and item, with a column of scores."
         raise DataError(one_line(f"--past: {text}")) from error
     for text in rows.notes:
-        note(f"past: {text}", getattr(text, "importance", None))
+        note(f"earlier models: {text}", getattr(text, "importance", None))
     if rows.groups is not None:
         raise DataError("--past needs scores of items, but the file has results of groups.")
     if new_rows is not None:
@@ -212,10 +215,10 @@ def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     fitted = UnitLevelModel(bank, bounds=known_range).fit(items, items["score"])
     items = items.assign(topic="all") if no_topics else items
     lacking = len(asked) - known
-    more = f"; {lacking} further items skipped" if lacking else ""
+    more = f", {lacking} new items skipped" if lacking else ""
     note(
-        f"past: {counted(len(bank.models_), 'earlier model')}; {known} of their "
-        f"{len(bank.items_)} items are in the new results{more}"
+        f"earlier models: {len(bank.models_)}, with {len(bank.items_)} items; the new results "
+        f"have {known} of these items{more}"
     )
     return Past(fitted, items)
 
@@ -227,7 +230,9 @@ def _named(earlier, new, option):
     if len(same) == len(earlier):
         raise DataError(f"{option} has only models that are in the new results.")
     if same:
-        skipped = f"past: {len(same)} of {len(earlier)} models skipped, as in the new results"
+        skipped = (
+            f"earlier models: skipped {len(same)} of {len(earlier)} that are in the new results"
+        )
         note(f"{skipped}: {listed(same, most=3)}", LOST)
     return same
 

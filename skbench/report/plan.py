@@ -32,22 +32,22 @@ _SIGNED = Share(-1, 1, closed=True)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @number_option("--effect", "True difference to detect, such as 0.03 or 3%.", Share())
-@number_option("--items", "Number of items; computes the minimum detectable effect.")
+@number_option("--items", "Number of items. Prints the minimum detectable effect.")
 @number_option("--power", "Probability of detecting the difference.", Share(0, 1), 0.8)
 @level_option
-@number_option("--repeats", "Answers of each model to each item.")
+@number_option("--repeats", "Number of answers of each model to each item.")
 @number_option(
     "--accuracy", "Expected accuracy of both models (scores 0 and 1), such as 70%.", Share(0, 1)
 )
 @number_option("--std", "Expected standard deviation of other scores.", _POSITIVE)
 @number_option(
-    "--correlation", "Correlation of the two models' scores over items.  [0 to 0.9]", _SIGNED
+    "--correlation", "Correlation between the scores of the two models.  [0 to 0.9]", _SIGNED
 )
 @number_option(
-    "--noise", "Variance of repeated scores of a model on an item.", Share(0, closed=True)
+    "--noise", "Variance of the repeated scores of one model on one item.", Share(0, closed=True)
 )
 @number_option("--cluster-size", "Items per cluster.", Share(1, closed=True))
-@number_option("--icc", "Intraclass correlation of the differences in a cluster.", _SIGNED)
+@number_option("--icc", "Intraclass correlation of score differences within clusters.", _SIGNED)
 @reading_options
 @past_options
 @number_option(
@@ -57,17 +57,18 @@ _SIGNED = Share(-1, 1, closed=True)
 @click.option(
     "--chances",
     type=click.Choice(["informative", "equal"]),
-    help="With --choose: prefer items with uncertain outcomes, or not.  [informative]",
+    help="With --choose: prefer items with uncertain outcomes, or give all items of a topic the "
+    "same probability.  [informative]",
 )
-@file_option("--output", "With --choose: CSV file for the items.", suffixes=("", ".csv"))
+@file_option("--output", "With --choose: CSV file for the selected items.", suffixes=("", ".csv"))
 @number_option("--seed", "With --past: random seed.  [default: 0]", SEEDS)
 @form_option("json")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
-    """Compute how many items a comparison of two models needs, or a new model needs.
+    """Compute how many items are needed to compare two models, or to evaluate a new model.
 
-    --effect computes the number of items, and --items the minimum detectable effect. The
-    variance comes from --accuracy or --std, or from the models A and B in a pilot FILE. --past
-    computes how many items of a known benchmark a new model must answer.
+    --effect prints the number of items needed. --items prints the minimum detectable effect. The
+    variance is computed from --accuracy or --std, or estimated from models A and B in a pilot
+    FILE. --past prints how many items of a known benchmark a new model must answer.
 
     Example: skbench plan --effect 3% --accuracy 0.7
     """
@@ -182,7 +183,7 @@ def _assumed(guesses, repeats):
         )
     if not rows:
         raise DataError(f"--correlation {given:g} is impossible with --noise {noise:g}.")
-    words = [f"Two models with {assumption}", *_on_repeats(repeats)]
+    words = [f"two models with {assumption}", *_on_repeats(repeats)]
     if given is not None:
         words.append(f"correlation {given:g}")
     if guesses["icc"] is not None:
@@ -257,15 +258,19 @@ def _answer(row, effect, items, goal, largest):
     return {"minimum_detectable_effect": shown if shown <= largest else None}
 
 
-def _question(rows, effect, items, goal):
+def _question(effect, items, goal):
     """Describe the numbers in the table."""
-    level = f"{1 - goal['confidence_level']:.3g}"
+    power = f"{100 * goal['power']:g}% power"
     if effect is not None:
-        question = f"Items needed to detect a difference of {effect:g} with"
-    else:
-        question = f"Minimum detectable difference with {items} items and"
+        return f"Items needed to detect a difference of {effect:g} with {power}"
+    return f"Minimum detectable difference with {items} items and {power}"
+
+
+def _basis(head, rows, goal):
+    """Describe the models and the test."""
     test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
-    return f"{question} power {100 * goal['power']:g}% ({test}, significance level {level})"
+    level = f"{1 - goal['confidence_level']:.3g}"
+    return f"Models: {head}. Test: {test}, significance level {level}."
 
 
 def _cells(rows, effect):
@@ -278,14 +283,14 @@ def _cells(rows, effect):
 
 def _table(head, rows, effect, items, goal):
     """Return the results by the correlation of the two models."""
-    question = _question(rows, effect, items, goal)
+    question, basis = _question(effect, items, goal), _basis(head, rows, goal)
     cells = _cells(rows, effect)
     if len(rows) == 1:
-        return Table([], conclusion=[f"{question}: {cells.texts()[0]}.", f"{head}."])
+        return Table([], conclusion=[f"{question}: {cells.texts()[0]}.", basis])
     correlation = Column("correlation", [row["correlation"] for row in rows], "g")
     hint = (
-        "The correlation of two models on the same items is typically 0.3 to 0.7; estimate it "
+        "The correlation of two models on the same items is typically 0.3 to 0.7. Estimate it "
         "from a pilot FILE. It is 0 if the models answer different items."
     )
-    conclusion = [f"{question}, by the correlation of the scores.", f"{head}."]
+    conclusion = [f"{question}, by the correlation of the scores.", basis]
     return Table([correlation, cells], notes=[hint], conclusion=conclusion)

@@ -78,11 +78,10 @@ def _table(bank, needed, half_width, level):
     n_topics = len(bank.topics_)
     topics = f" of {n_topics} topics" * (n_topics > 1)
     whole, each = (needed[name] for name in _LEVELS)
-    per_topic = f", {whole.n_per_topic:.1f} per topic," * (n_topics > 1)
-    interval = f"{100 * level:g}% interval with half-width {half_width:g}"
+    per_topic = f" ({whole.n_per_topic:.1f} per topic)" * (n_topics > 1)
     conclusion = [
-        f"A new model needs {whole.n_items} items{per_topic} for a {interval} of its score on all "
-        "items."
+        f"A new model needs {whole.n_items} items{per_topic}. The {100 * level:g}% interval of its "
+        f"mean score on all items then has half-width {half_width:g}."
     ]
     columns = [
         Column("items", whole.half_widths.index, ".0f"),
@@ -90,12 +89,12 @@ def _table(bank, needed, half_width, level):
     ]
     if n_topics > 1:
         conclusion.append(
-            f"It needs {each.n_items} items, {each.n_per_topic:.1f} per topic, for such an "
-            "interval of its score on the median topic."
+            f"It needs {each.n_items} items ({each.n_per_topic:.1f} per topic) for the same "
+            "half-width on the median topic."
         )
         columns.append(Column("half-width,\nmedian topic", whole.half_widths["topic"], ".4f"))
     conclusion.append(
-        f"Basis: {len(bank.models_)} earlier models on {len(bank.items_)} items{topics}, some of "
-        "them removed one at a time and treated as new."
+        f"These numbers are from {len(bank.models_)} earlier models on {len(bank.items_)} "
+        f"items{topics}. Some of these models were treated as new, one at a time."
     )
     return Table(columns, conclusion=conclusion)

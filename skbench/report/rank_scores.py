@@ -72,7 +72,7 @@ def _table(frame, places, estimate, known):
         f"{len(frame)} models on {len(places)} data sets; tasks: {places['task'].nunique()}; "
         f"languages: {places['language'].nunique()}.",
         "Mean rank score: 1 is the best possible value, and lower is better. It has no interval.",
-        f'Column "set": the ranks that a model may have, {level} for all models together.',
+        f'Column "set": the possible ranks of each model (simultaneous {level} confidence).',
     ]
     if without:
         notes.append(

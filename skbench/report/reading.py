@@ -236,7 +236,7 @@ def population_of(asked, items, by, past=False):
     if not asked:
         return None
     if past:
-        raise DataError("--population does not go with --past or --bank.")
+        raise DataError("--population cannot be used with --past or --bank.")
     sizes = dict(asked)
     if set(sizes) == {None} and len(asked) == 1:
         return sizes[None]
@@ -344,7 +344,7 @@ def note_if_beyond(estimate, items, known_range):
     if known_range is None and beyond.any():
         note(
             f"{int(beyond.sum())} of {len(estimate)} intervals exceed the observed scores ({low:g} "
-            f"to {high:g}); --bounds LOW HIGH cuts them to the possible scores"
+            f"to {high:g}). Pass --bounds LOW HIGH to clip them to the possible scores"
         )
 
 

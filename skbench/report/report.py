@@ -31,50 +31,50 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @click.option(
     "--by",
     type=Names(),
-    help="Topic column(s); their means then count equally in the ranking.  [default: by name]",
+    help="Topic column(s). The ranking then weights all topics equally.  [default: by name]",
 )
 @model_options
 @seed_option
 @features_option
-@file_option("--html", "Write one self-contained page.", suffixes=("", ".html", ".htm"))
+@file_option("--html", "Write the report as one HTML page.", suffixes=("", ".html", ".htm"))
 @file_option(
-    "--summary", "Append a short Markdown page to FILE, for the summary of a CI job.", "FILE"
+    "--summary", "Append a short Markdown report to FILE, for the summary of a CI job.", "FILE"
 )
 @form_option("json", "markdown", "latex")
 @click.option(
     "--cost",
     is_flag=False,
     flag_value=UNNAMED,
-    help="Column of costs (tokens, seconds, money), to find models worth their cost. Without "
-    "COLUMN: lists candidates.",
+    help="Cost column (tokens, seconds, money). Adds the trade-off between score and cost. Omit "
+    "the value to list candidate columns.",
 )
 @click.option(
     "--fail-under",
     type=Share(),
     metavar="SCORE",
-    help="Exit with 3 if the interval of a model lies below SCORE.",
+    help="Exit with 3 if the whole interval of a model is below SCORE.",
 )
 @click.option(
     "--fail-if-worse-than",
     metavar="MODEL",
-    help="Exit with 3 if another model is significantly worse than MODEL.",
+    help="Exit with 3 if any model is significantly worse than MODEL.",
 )
 def report(paths, by, bounds, confidence_level, missing, seed, cost, form, **options):
-    """Report on the results in PATHS (files or folders of an evaluation harness).
+    """Summarize the results in PATHS (tables, logs, or folders of logs).
 
-    The report has a conclusion in a few sentences, the ranking with the ranks that
-    each model may have, a verdict for every pair of models, an estimate for every model
-    and topic, and warnings. With --past or --bank the report is about all items that
-    earlier models answered.
+    The report begins with a short conclusion. It then lists the possible ranks of each
+    model, the pairs of models, and an estimate for each model and topic. With --past or
+    --bank, scores are estimated for all items that earlier models answered.
 
-    Exit codes: 0 success, 1 error, 2 wrong usage, 3 a threshold was crossed. A threshold
-    is crossed only if the whole interval is beyond it. Undecided thresholds are printed
-    on stderr.
+    Exit codes: 0 success, 1 error, 2 wrong usage, 3 a model failed --fail-under or
+    --fail-if-worse-than. A model fails --fail-under only if its whole interval is below
+    SCORE. If the interval includes SCORE, the result is UNDECIDED, and the exit code is 0.
+    The results of both checks are printed on stderr.
     """
     earlier = options.pop("past"), options.pop("bank")
     asked = options.pop("features")
     if pasts.check_past(*earlier, missing) and asked is not None:
-        raise click.UsageError("--features does not go with --past or --bank.")
+        raise click.UsageError("--features cannot be used with --past or --bank.")
     files = {name: options.pop(name) for name in ("html", "summary")}
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():

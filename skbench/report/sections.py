@@ -139,7 +139,7 @@ def ranking(findings):
         level = f"{100 * board.estimate.confidence_level:g}%"
         best = ", ".join(str(name) for name in board.rank_sets.best())
         notes = [
-            f'Column "ranks": the ranks that a model may have, {level} for all models together.',
+            f'Column "ranks": the possible ranks of each model (simultaneous {level} confidence).',
             f"May be the best: {best}.",
             *board.remarks,
         ]
@@ -162,7 +162,8 @@ def score_and_cost(findings):
     level = f"{100 * found.confidence_level:g}%"
     promise = (
         f"The cost is {found.cost_name} per item. The two intervals of a model cover its true "
-        f"score and cost together ({level}). The verdicts hold for all models together ({level})"
+        f"score and its true cost simultaneously ({level}). The verdicts hold simultaneously for "
+        f"all models ({level})"
     )
     return Table([*columns, Column("verdict", verdict)], promise=promise, notes=found.remarks)
 
@@ -218,14 +219,15 @@ def pair_sentences(findings, n_pairs):
     pairs = findings.pairs
     yield (
         f"Method: {findings.comparison.estimate.method}. A difference is significant if its "
-        "interval excludes 0. Verdicts and intervals hold for all pairs together."
+        "interval excludes 0. Verdicts and intervals hold simultaneously for all pairs. Numbers of "
+        "further items are for 80% power, if the observed difference is the true one."
     )
     decimals = score_form(findings.models["value"])[1:]
     shown = pairs.iloc[:n_pairs]
     for row in shown.itertuples():
         yield verdict_in_words(row, decimals)
     if len(shown) < len(pairs):
-        yield f"{len(pairs) - len(shown)} more pairs of models further apart: --rows all"
+        yield f"{len(pairs) - len(shown)} more pairs, with ranks further apart (--rows all)"
 
 
 def verdict_in_words(pair, form):
@@ -245,10 +247,9 @@ def verdict_in_words(pair, form):
 def _needed(pair):
     """A sentence on the items that would make the difference significant, if it is known."""
     if np.isinf(pair.more_items):
-        return " No number of items would distinguish them if this is the true difference."
+        return " No number of items would distinguish them."
     if pair.more_items > 0:
-        more = f"{pair.more_items:,.0f} more items"
-        return f" {more} would distinguish them if this is the true difference."
+        return f" {pair.more_items:,.0f} more items would distinguish them."
     return ""
 
 
@@ -279,7 +280,7 @@ def worst_sentences(findings, most=None):
             f"{likely_in_words(own)}."
         )
     if len(worst.iloc[:most]) < len(worst):
-        yield f"{counted(len(worst) - len(worst.iloc[:most]), 'more model')}: --rows all"
+        yield f"{counted(len(worst) - len(worst.iloc[:most]), 'more model')} (--rows all)"
 
 
 def document(findings, about, verdicts):

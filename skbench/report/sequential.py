@@ -18,28 +18,29 @@ from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
 CONTINUE = 4  # exit code; 0 means stop
-_CLUSTERS = " Cluster means count as items, so FILE must contain complete clusters."
+_CLUSTERS = " Each cluster counts as one item, so FILE must contain complete clusters."
 
 
 @click.command()
 @click.argument("file", type=Input())
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option("--target", type=Share(), help="One model: test its mean against this score.")
-@click.option("--width", type=Share(0), help="One model: stop at this width of the interval.")
-@click.option("--margin", type=Share(0), help="Two models: smaller differences are equivalent.")
-@click.option("--max-items", type=click.IntRange(1), help="Largest number of items available.")
-@file_option("--state", "JSON file that keeps the state between calls.")
+@click.option("--target", type=Share(), help="One model: compare its mean with this score.")
+@click.option("--width", type=Share(0), help="One model: stop when the interval has this width.")
+@click.option("--margin", type=Share(0), help="Two models: tolerated difference.")
+@click.option("--max-items", type=click.IntRange(1), help="Number of items available in total.")
+@file_option("--state", "JSON file that stores the state between calls.")
 @reading_options
 @bounds_option
 @level_option
 @format_options
 def sequential(file, a, b, state, bounds, form, **options):
-    """Decide during a run whether it can stop, with intervals valid at any number of looks.
+    """Decide during a run whether it can stop, with anytime-valid intervals.
 
-    FILE holds all items so far, run in random order. The test compares models A and B, or the
-    mean of one model with --target. Repeat the command as FILE grows, and use --state to keep
-    earlier items; their scores must not change.
+    FILE has all items so far, run in random order. The test compares models A and B, or the
+    mean of one model with --target. Repeat the command as FILE grows. The intervals remain
+    valid, however often it is repeated. With --state, the scores of earlier items must not
+    change.
 
     Exit codes: 0 stop (decided or futile), 4 continue, 1 error, 2 usage error.
 

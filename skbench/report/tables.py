@@ -18,13 +18,13 @@ _MEANINGS = {
     ON_AVERAGE: "each interval covers its true value with a probability of about {level}, "
     "slightly less for some true values",
     UNLESS_SKEWED: "each interval covers its true value with a probability of about {level}, "
-    "less if the scores are few and skewed",
-    "average over groups": "about {level} of all intervals cover their true values; single "
-    "groups may be covered less often",
+    "less if a group has few scores and a skewed distribution",
+    "average over groups": "about {level} of all intervals cover their true values, but the "
+    "coverage for a single group may be lower",
     "posterior": "each true value is in its interval with a probability of {level}, if the prior "
-    "and the model are right",
+    "and the model are correct",
     "model": "each interval covers its true value with a probability of about {level}, if the "
-    "model is right",
+    "model is correct",
     "none": "they have no guaranteed coverage",
 }
 
@@ -48,7 +48,9 @@ def method_and_promise(estimate):
 
 def compared_with(direct):
     """The direct estimates beside an estimate, in words."""
-    return f"Direct estimates for comparison: {direct.method}, {level_and_guarantee(direct)}"
+    return (
+        f"Direct estimates (the group's own scores): {direct.method}, {level_and_guarantee(direct)}"
+    )
 
 
 def sample_size_in_words(estimate):
@@ -60,8 +62,8 @@ def sample_size_in_words(estimate):
     level = f"{100 * estimate.confidence_level:g}%"
     span = f"{ratio.low:.2g} {'or' if high == 'more' else 'to'} {high}"
     return (
-        "Over all groups the estimates are as precise as direct estimates from "
-        f"{ratio.value:.2g} times the items ({level} interval {span}, from held-out items)."
+        "Overall, the estimates are as precise as direct estimates from "
+        f"{ratio.value:.2g} times as many items ({level} interval {span}, from held-out items)."
     )
 
 
@@ -155,18 +157,21 @@ def outlying_in_words(rows):
         return []
     form = score_form(rows["direct"])
     if len(listed) == 1:
-        head = "1 group may be an outlier. Its estimate borrows little strength. Check its items."
+        head = (
+            "1 group may be an outlier. Its estimate borrows less strength from other groups. "
+            "Check its items."
+        )
     else:
         head = (
-            f"{len(listed)} groups may be outliers. The more probable it is, the less strength "
-            "their estimates borrow. Check their items."
+            f"{len(listed)} groups may be outliers. Their estimates borrow less strength from "
+            "other groups. Check their items."
         )
     lines = [_outlying_in_words(row, form) for row in listed.head(_MOST_OUTLYING).itertuples()]
     more = len(listed) - len(lines)
     return [
         head,
         *(f"  {line}" for line in lines),
-        *([f"  and {more} more: column outlier_probability of --json"] if more else []),
+        *([f"  and {more} more (outlier_probability in --json)"] if more else []),
     ]
 
 

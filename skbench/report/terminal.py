@@ -125,7 +125,7 @@ def print_notes():
         click.get_current_context().meta.pop(_NOTES)
     if len(notes) > most:
         kept = sorted(notes, key=lambda text: text.importance)[: most - 1]
-        notes = [*kept, f"{len(notes) - len(kept)} more notes: -v"] if most else []
+        notes = [*kept, f"{len(notes) - len(kept)} more notes (print them with -v)"] if most else []
     for text in notes:
         print_note(text)
 

@@ -32,9 +32,9 @@ def _under(findings, limit):
     unknown = ~((models["low"] >= limit) | below)
     outcome = "PASS, the intervals of all models are at or above it"
     if below.any():
-        outcome = f"FAIL, crossed by {_named(models[below])}"
+        outcome = f"FAIL, the interval is below it for {_named(models[below])}"
     elif unknown.any():
-        outcome = f"UNDECIDED for {_named(models[unknown])}"
+        outcome = f"UNDECIDED, the interval includes it for {_named(models[unknown])}"
     return Verdict(threshold, bool(below.any()), f"{threshold}: {outcome}.")
 
 

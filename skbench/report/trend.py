@@ -25,10 +25,11 @@ _MOST_JUDGES = 3  # in an error
 @click.option(
     "--order",
     metavar="COLUMN|A,B,...",
-    help="Column of numbers or dates, or versions in order.  [version, dates in names]",
+    help="Column of numbers or dates that orders the versions, or the versions in order.  "
+    "[version, dates in names]",
 )
-@click.option("--by", type=Names(), help="Topic column(s); also tests the trend of each topic.")
-@click.option("--same-scale", is_flag=True, help="Accept scores of different judges.")
+@click.option("--by", type=Names(), help="Topic column(s). Also tests the trend of each topic.")
+@click.option("--same-scale", is_flag=True, help="Treat scores of different judges as comparable.")
 @reading_options
 @bounds_option
 @level_option
@@ -38,9 +39,10 @@ _MOST_JUDGES = 3  # in an error
 def trend(file, order, by, same_scale, bounds, confidence_level, missing, plot, form, **roles):
     """Test whether scores rise or fall over the versions of a model in FILE.
 
-    FILE is a folder of logs, or a table with one row per version and item. One slope over all
-    versions, paired by item, detects slow changes that no pair of versions shows. With --by,
-    topics are tested with control of the false discovery rate.
+    FILE is a folder of logs, or a table with one row per version and item. The test estimates
+    one slope over all versions, paired by item. It can detect slow changes that are not
+    significant between any two versions. With --by, the test of each topic controls the false
+    discovery rate.
 
     Example: skbench trend results.csv --order date
     """

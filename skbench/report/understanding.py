@@ -56,16 +56,16 @@ def in_lines(found):
     size = [counted(number, noun) for noun, number in n.items() if number]
     answers = f"{counted(found['n_answers'], 'answer')}; " if found["n_answers"] else ""
     held = f"{', '.join(size) or 'no models or topics'}; {answers}{found['scores']}"
-    yield Note(f"understood: {held}", SUMMARY)
+    yield Note(f"contents: {held}", SUMMARY)
     if found["what"] == "groups":
-        yield "rows are results of groups, without scores of items"
+        yield "rows are group results, without per-item scores"
     if found["n_repeats"] > 1:
-        yield Note(f"repeats: up to {found['n_repeats']} answers of a model to an item", SUMMARY)
+        yield Note(f"repeats: up to {found['n_repeats']} answers per model and item", SUMMARY)
     if found["n_clusters"]:
         yield Note(f"clusters: {found['n_clusters']:,}", SUMMARY)
     gaps = found["gaps"]
     if gaps:
-        few = " (# all, + half or more, - less, . none)"
+        few = ". Answered items by model (# all, + half or more, - less than half, . none):"
         yield f"missing: {100 * found['blank']:.3g}% of the answers{few}"
         for gap in gaps[:_MOST_MODELS]:
             marks = (next(mark for least, mark in _MARKS if x >= least) for x in gap["answered"])
@@ -73,11 +73,11 @@ def in_lines(found):
         if len(gaps) > _MOST_MODELS:
             yield f"and {counted(len(gaps) - _MOST_MODELS, 'more model')} with missing answers"
     elif n["item"] and n["model"] > 1:
-        yield Note("crossed: every model answered every item", SUMMARY)
+        yield Note("complete: every model answered every item", SUMMARY)
     humans, judges = found["human_columns"], found["judge_columns"]
     if humans and judges:
         command = f"skbench judge FILE --judge {judges[0]} --human {humans[0]}"
-        known = f"judge columns: {', '.join(judges)} beside human labels in {humans[0]}"
+        known = f"judge columns: {', '.join(judges)}. Human labels: {humans[0]}. Run"
         yield Note(f"{known}: {command}", ROUTINE)
 
 

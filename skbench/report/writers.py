@@ -39,7 +39,7 @@ def print_grid(table):
     terminal.print_table(as_rich(wide), as_rich(shown.narrowed()))
     more = len(table.columns[0].cells) - len(shown.columns[0].cells)
     if more:
-        terminal.print_line(f"{more:,} more rows: --rows all")
+        terminal.print_line(f"{more:,} more rows (print them with --rows all)")
 
 
 def as_rich(table):

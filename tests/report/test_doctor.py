@@ -120,7 +120,7 @@ def test_unknown_item_column(written):
     assert command == f"skbench leaderboard {path} --item what"
     result = run(leaderboard, *shlex.split(command)[2:])
     assert result.exit_code == 0
-    assert "understood: 3 models, 9 items; 27 answers; scores 0 or 1" in result.stderr
+    assert "contents: 3 models, 9 items; 27 answers; scores 0 or 1" in result.stderr
 
 
 def test_gaps_have_a_map(written):
@@ -282,7 +282,7 @@ def test_every_file_is_understood_or_its_columns_are_listed(data_folder, name):
         assert (ends.startswith("Next: skbench report") and ends.endswith("--model mode")) == asked
         assert "column" in result.stdout and "distinct" in result.stdout
     else:
-        assert result.exit_code == 0 and "understood: " in result.stdout
+        assert result.exit_code == 0 and "contents: " in result.stdout
 
 
 @pytest.mark.slow

@@ -154,7 +154,7 @@ def test_guesses_and_ignored_columns_are_reported_on_stderr(written):
         "'task' .*topic",
         "'correct' .*score",
         "2 models, 4 topics, 24 items; 48 answers; scores 0 or 1",
-        "^crossed: ",
+        "every model|complete",
         r"length \(--features\)",
     ]
     for words, line in zip(expected, result.stderr.splitlines()[:7], strict=True):
@@ -252,7 +252,7 @@ def test_items_answered_several_times_are_clusters(written):
     assert result.exit_code == 0
     assert "54" not in result.stdout.splitlines()[0]
     text = " ".join(result.stdout.split())
-    assert "in clusters" in text and "share items" in text
+    assert "clusters" in text and "share items" in text
 
 
 def test_items_count_once_however_often_they_were_answered(written):

@@ -133,6 +133,18 @@ def test_options_and_arguments_of_a_suggestion_are_as_typed(tmp_path):
     assert pasted(command).exit_code == 0
 
 
+@pytest.mark.parametrize("margin", ["3%", "0.1234567%"])
+def test_a_percentage_of_a_suggestion_stays_a_percentage(tmp_path, margin):
+    paths = [tmp_path / f"{name}.csv" for name in ("old", "new")]
+    table = pd.DataFrame({"item": range(6), "w1": [0, 100] * 3, "w2": [50, 0] * 3})
+    for path in paths:
+        table.to_csv(path, index=False)
+    gate = import_module("skbench.report.gate").gate
+    result = run(gate, *paths, "--margin", margin)
+    commands = [line for line in result.stderr.splitlines() if line.startswith("skbench gate")]
+    assert commands and all(f"--margin {margin}" in command for command in commands)
+
+
 def test_a_suggestion_names_models_only_where_its_command_does(tmp_path):
     table = pd.DataFrame({"mode": ["cot", "direct"] * 8, "item": [i // 2 for i in range(8)] * 2})
     path = tmp_path / "r.csv"

@@ -82,8 +82,10 @@ def test_estimate_is_that_of_the_unit_level_model(files, fitted, source):
 
 def test_notes_have_the_earlier_models_and_the_new_ones_among_them(files):
     notes = run(estimate, files / "new.csv", "--past", files / "all.csv").stderr.splitlines()
-    assert any("2 of 8 models" in note and "new a, new b" in note for note in notes)
-    assert any("6 earlier models" in note and "32 of their 160 items" in note for note in notes)
+    assert any("2 of 8 " in note and "new a, new b" in note for note in notes)
+    assert any(
+        "earlier models: 6" in note and "160 items" in note and "32" in note for note in notes
+    )
 
 
 def test_by_model_and_a_file_without_models(files, fitted, asked, written):

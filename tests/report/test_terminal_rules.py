@@ -31,7 +31,7 @@ def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):
     assert run("report", old_and_new[0], "-q") == 0
     quiet = capsys.readouterr()
     assert quiet.out == loud.out
-    assert "understood: 1 model" in loud.err and quiet.err == ""
+    assert "contents: 1 model" in loud.err and quiet.err == ""
     assert run("report", "nothing.csv", "-q") == 1
     assert "'nothing.csv'" in capsys.readouterr().err
 
@@ -45,7 +45,7 @@ def test_three_lines_of_notes_the_doubtful_first(written, capsys):
     notes = [line for line in capsys.readouterr().err.splitlines() if line[:7] != "warning"]
     first, second, last = (line for line in few if line[:7] != "warning")
     assert first.startswith("item ids") and second.startswith("missing: 12.5%")
-    assert last == f"{len(notes) - 2} more notes: -v"
+    assert last.startswith(f"{len(notes) - 2} more notes ") and "-v" in last
     assert any("column 'model'" in note for note in notes)
     assert "not used: length (--features)" not in few
     assert sum(line.startswith("warning: ") for line in few) == 1
@@ -61,7 +61,9 @@ def test_tables_print_the_first_rows_and_files_have_all(written, capsys):
         assert run("compare", str(path), *asked) == 0
         lines = capsys.readouterr().out.splitlines()
         assert sum(line.startswith("m") for line in lines if " tied" in line) == printed
-        assert (f"{28 - printed} more rows: --rows all" in lines) == (printed < 28)
+        assert any(line.startswith(f"{28 - printed} more rows ") for line in lines) == (
+            printed < 28
+        )
     for form, lines in (("--csv", 29), ("--markdown", 30)):
         assert run("compare", str(path), form, "--rows", "5") == 0
         assert capsys.readouterr().out.count("\n") >= lines

@@ -121,10 +121,10 @@ def compare_models(
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
     For bounded scores, the variance at each limit of the interval includes one additional item
-    with a difference at the bound (`skbench.stats.worst_case`). This allows for rare failures that
-    are absent from the sample. With clusters, it does not allow for rare failures of whole clusters,
-    so the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"``, one
-    additional cluster at the bound is used instead.
+    with a difference at the bound (`skbench.stats.worst_case`). This allows for rare failures
+    that are absent from the sample. With clusters, it does not allow for rare failures of whole
+    clusters, so the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"``,
+    one additional cluster at the bound is used instead.
 
     For binary scores of independent items, the p-value is McNemar's exact one, and the interval
     agrees with it (`skbench.stats.paired.mcnemar_interval`). The verdict is "better" if and only

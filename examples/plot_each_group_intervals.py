@@ -20,7 +20,8 @@ from skbench.stats.shrinkage.fab import fab_binomial_interval
 
 # %%
 # **One group of 20 items with a prior of 0.7 +- 0.1.** Coverage at each true accuracy is a sum over
-# the 21 possible counts.
+# the 21 possible counts. It is lowest next to the end of an interval, so the least coverage is
+# found there.
 
 n, counts = 20, np.arange(21)
 intervals = {
@@ -29,13 +30,21 @@ intervals = {
     "assisted": fab_binomial_interval(counts, n, 14, 6),
 }
 p = np.linspace(0.001, 0.999, 999)
-probability = binom.pmf(counts, n, p[:, None])
+
+
+def coverage_at(p, low, high):
+    inside = (low <= p[:, None]) & (p[:, None] <= high)
+    return np.sum(binom.pmf(counts, n, p[:, None]) * inside, axis=1)
+
+
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 print(f"{'':16s} least coverage       width at .7   at .2")
 for name, (low, high) in intervals.items():
-    coverage = np.sum(probability * ((low <= p[:, None]) & (p[:, None] <= high)), axis=1)
-    width = probability @ (high - low)
-    print(f"{name:16s} {coverage.min():14.3f} {np.interp(0.7, p, width):18.3f} {width[199]:7.3f}")
+    coverage = coverage_at(p, low, high)
+    ends = np.concatenate([low, high])
+    least = coverage_at(np.concatenate([ends - 1e-9, ends + 1e-9]).clip(0, 1), low, high).min()
+    width = binom.pmf(counts, n, p[:, None]) @ (high - low)
+    print(f"{name:16s} {least:14.3f} {np.interp(0.7, p, width):18.3f} {width[199]:7.3f}")
     axes[0].plot(p, coverage, label=name, linewidth=1)
     axes[1].plot(p, width, label=name)
 axes[0].axhline(0.95, color="0.5", linewidth=0.8)

@@ -504,7 +504,7 @@ class Draws(Printed):
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Printed):
-    """Estimates of groups with intervals and the guarantee of these intervals.
+    """Estimates of group means with intervals and the coverage guarantee of the intervals.
 
     Parameters
     ----------
@@ -519,18 +519,24 @@ class Estimate(Printed):
         Name of the method, for tables and plots.
     guarantee : {"each group", "each group, on average over accuracies", \
 "each group, unless skewed", "average over groups", "posterior", "model", "none"}
-        What the intervals guarantee. "each group": coverage of every group, for any scores.
-        "each group, on average over accuracies": coverage of every group, averaged over true
-        accuracies. "each group, unless skewed": coverage of every group, unless it has few
-        and skewed scores. "average over groups": coverage averaged over groups. "posterior":
-        posterior probability. "model": coverage if the model is correct. "none": nothing.
+        Type of coverage:
+
+        - "each group": pointwise coverage. For each group, it is at least the confidence level.
+        - "each group, on average over accuracies": approximate pointwise coverage. Averaged over
+          true accuracies between 0 and 1, it is about the confidence level. It is lower at some
+          accuracies, mostly near 0 and 1.
+        - "each group, unless skewed": asymptotic pointwise coverage (t intervals). It can be much
+          lower if scores are few and skewed.
+        - "average over groups": average coverage (empirical Bayes coverage) over the groups.
+        - "posterior": posterior probability (credible intervals).
+        - "model": model-based or asymptotic coverage, if the stated model is correct.
+        - "none": no guarantee.
     sample_size_ratio : SampleSizeRatio, default=None
-        Estimate and interval of the factor by which direct estimates would need more items to
-        be as precise. None if it is unknown.
+        Relative efficiency: the number of items with which direct estimates would be equally
+        precise, divided by the number of items used, with an interval. None if it is unknown.
     outlier_probability : array-like of shape (n_groups,), default=None
-        Posterior probability that a group is an outlier, so that the estimate borrows no
-        strength from other groups. It is 1 minus the local false discovery rate. None if the
-        method does not estimate it.
+        Posterior probability that a group is an outlier (1 minus the local false discovery rate).
+        The estimate of an outlier is hardly shrunk. None if the method does not estimate it.
 
     Raises
     ------
@@ -542,8 +548,8 @@ class Estimate(Printed):
     ``first - second`` is the Estimate of the differences between two independent estimates
     with the same labels and confidence level.
 
-    When not to use it: models that answered the same items are not independent. Compare them
-    with `skbench.compare_models`.
+    Do not subtract estimates of models that answered the same items, because they are dependent.
+    Use `skbench.compare_models`.
 
     Examples
     --------

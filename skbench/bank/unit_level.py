@@ -74,8 +74,9 @@ class UnitLevelModel(Documented, BaseEstimator):
     summary_ : GroupSummary
         Model-assisted estimates by model and topic; see the notes.
     bank_weight_ : dict
-        For each model, the posterior mean of the slope of easiness within topics. It is 1 if items
-        are as easy for the new model as for earlier ones, and 0 if the bank predicts nothing.
+        For each model, the posterior mean of the slope of easiness within topics. It is 1 if the
+        differences in easiness between items are the same as for earlier models, and 0 if the
+        easiness of the items in the bank predicts nothing.
 
     Raises
     ------
@@ -91,30 +92,30 @@ class UnitLevelModel(Documented, BaseEstimator):
 
     Notes
     -----
-    For correct and incorrect answers the model is a mixed logistic regression of the single
-    answers, ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``. Here `d` is the easiness of
-    the item and `d_t` the mean easiness of its topic, with separate slopes within and between
-    topics. The components `u` of earlier answers have coefficients ``gamma ~ N(0, s^2 I)``. The
-    topic effects `v_t` have a t distribution. The model is fitted by expectation propagation; `s`
-    is estimated, and the scale of `v_t` is integrated out. Other scores have normal errors. See
+    For binary scores, the model is a mixed logistic regression of individual answers, ``logit p = a
+    + b_w (d - d_t) + b_b d_t + u' gamma + v_t``. Here `d` is the easiness of the item and `d_t` the
+    mean easiness of its topic, with separate slopes within and between topics. `u` are the
+    principal components of earlier models' residuals, with coefficients ``gamma ~ N(0, s^2 I)``.
+    The topic effects `v_t` have a t distribution. The model is fitted by expectation propagation.
+    `s` is estimated, and the scale of `v_t` is integrated out. Other scores have normal errors. See
     `skbench.stats.unit_level`.
 
     `estimate` returns the mean over all items of the bank: the observed answers plus posterior
-    draws of the unobserved ones. If more than 200 items of a topic are unobserved, their sum is
-    drawn directly. Interval limits are attainable totals. If all items were answered, the interval
-    is the observed score.
+    draws of the unobserved ones. If more than 200 items of a topic are unobserved, the sum of their
+    scores is drawn instead of the single scores. Interval limits are scores that the model can
+    still attain. If all items were answered, the interval is the observed score.
 
-    The score of a whole model is compared with a model-assisted estimate, which is the mean
-    prediction plus the mean residual of the answered items. The more the two estimates disagree,
-    the more weight the model-assisted one gets (`skbench.stats.assisted.combined`). The draws are
-    shifted and rescaled to the combined mean and variance.
+    The overall score of a model combines the model-based estimate with a model-assisted one
+    (difference estimator): the mean prediction plus the mean residual of the answered items. The
+    more the two estimates disagree, the larger is the weight of the model-assisted one
+    (`skbench.stats.assisted.combined`). The draws are shifted and rescaled to the combined mean and
+    variance.
 
-    If scores are not 0/1, the sample may contain none of the rare failures. The draws therefore
-    include one additional worst-case score per model (`skbench.stats.worst_case`).
+    For scores that are not binary, the sample may miss rare failures. The draws therefore include
+    one additional score at the bound per model (`skbench.stats.worst_case`).
 
-    `summary_` contains a model-assisted estimate for each topic that borrows no strength from other
-    topics. It is the mean prediction without the topic effect (the feature ``bank``) plus the mean
-    residual.
+    `summary_` contains a model-assisted estimate for each topic, without borrowing strength from
+    other topics. It is the mean prediction without the topic effect, plus the mean residual.
 
     Examples
     --------

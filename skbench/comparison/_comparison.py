@@ -174,8 +174,8 @@ def _on_items(row, difference):
     if np.isnan(row["items_needed"]):
         return []
     return [
-        f"Detecting a true difference of {difference} with power {100 * POWER:.0f}% "
-        f"takes {np.ceil(row['items_needed'] - 1e-9):.0f} such items."
+        f"If the true difference is {difference}, {np.ceil(row['items_needed'] - 1e-9):.0f} such "
+        f"items give a new comparison a power of {100 * POWER:.0f}%."
     ]
 
 

@@ -73,8 +73,9 @@ def compare_models(
         Column of clusters of dependent items, such as the passage that several questions share.
         If models answered items several times, pass the item column.
     cluster_weight : {"item", "cluster"}, default="item"
-        Whether items or clusters have equal weights. With "cluster" the estimand is the expected
-        difference on a random cluster, from cluster means over the items that all answered.
+        Whether items or clusters have equal weight. With "cluster", the estimand is the expected
+        difference on a randomly drawn cluster. The estimate averages cluster means over the items
+        that all models answered.
     by : str or list of str, default=None
         Columns of groups, such as the topic. Models are compared within each group.
     confidence_level : float, default=0.95
@@ -86,9 +87,9 @@ def compare_models(
         How to treat items that a model did not answer: skip them, score them 0, or raise an
         error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. By default 0 and 1 if all scores lie between them, or
-        for whole numbers a rating scale such as 1 to 5. Without bounds, or with infinite ones,
-        intervals are plain t intervals.
+        Smallest and largest possible score. None infers them: 0 and 1 if all scores are in this
+        range, or a rating scale (such as 1 to 5) if scores are whole numbers. Otherwise, and with
+        infinite bounds, intervals are t intervals.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
         number, or one for each group of `by`. None means an infinite population.
@@ -111,32 +112,33 @@ def compare_models(
     Warns
     -----
     UserWarning
-        If models answered different items, share no items, or have all items in one cluster. If
-        the differences are equal on all items, or few and skewed.
+        If models answered different items, share no items or have all items in one cluster; if
+        all differences are identical; or if differences are few and skewed.
 
     Notes
     -----
     Several answers to an item are averaged first. The mean difference has the cluster-robust CR2
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
-    For bounded scores, the variance at each end of the interval includes one added worst-case
-    item (`skbench.stats.worst_case`), because a few equal differences cannot rule out rare
-    failures. This does not cover rare failures of whole clusters. With clusters the guarantee is
-    therefore "each group, unless skewed". ``cluster_weight="cluster"`` adds a whole cluster.
+    For bounded scores, the variance at each limit of the interval includes one additional item
+    with a difference at the bound (`skbench.stats.worst_case`). This allows for rare failures
+    that are absent from the sample. With clusters, it does not allow for rare failures of whole
+    clusters, so the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"``,
+    one additional cluster at the bound is used instead.
 
-    Scores of 1 and 0 on independent items have McNemar's exact p-value and an interval that
+    For binary scores of independent items, the p-value is McNemar's exact one, and the interval
     agrees with it (`skbench.stats.paired.mcnemar_interval`). The verdict is "better" if and only
     if the interval lies above 0.
 
     Two named models are compared on the items that both answered, or by Welch's test if they
-    share none. All pairs are compared by least squares of ``score = model + item``
-    (`skbench.stats.shared_items.shared_item_scores`), which links items through other models.
-    Pairs are sorted by score, adjacent models first.
+    share none. All pairs are compared by a least-squares fit of ``score = model + item``
+    (`skbench.stats.shared_items.shared_item_scores`). It can compare two models through other
+    models. Pairs are ordered by rank: pairs of adjacent models come first.
 
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
     same items, so the correlation r is high and the difference is precise [1]_.
 
-    When not to use it: if models skipped items because they are hard.
+    Do not use it if scores are missing not at random.
 
     References
     ----------
@@ -156,7 +158,7 @@ def compare_models(
     The difference is not significant (p = 0.058, t test).
     Pairing on 4 shared items removes 95% of the variance (correlation 0.97).
     Without shared items the standard error would be 0.0432.
-    Detecting a true difference of -0.0300 with power 80% takes 6 such items.
+    If the true difference is -0.0300, 6 such items give a new comparison a power of 80%.
     With 4 items, t intervals are wide, and inaccurate if scores are skewed.
     """
     check_cluster_weight(cluster_weight, cluster)

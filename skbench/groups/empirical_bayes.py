@@ -52,29 +52,30 @@ class EmpiricalBayes(GroupEstimator):
     Parameters
     ----------
     regressor : estimator, {"xgboost", "lightgbm", "ridge"} or None, default=None
-        Any scikit-learn regressor of `z` on the features. None is "xgboost", with depth and
+        Any scikit-learn regressor of `z` on the features. None means "xgboost", with depth and
         number of trees tuned by 2-fold cross-validation. "ridge" imputes means, standardizes, and
         chooses its penalty by generalized cross-validation. Text columns are one-hot encoded
-        unless the regressor has its own transformer. Unset random states and `n_jobs` are set.
+        unless the regressor has its own transformer. The regressor's `random_state` and `n_jobs`
+        are set unless you specified them.
     cv : int, splitter or None, default=None
         Cross-fitting. None is ``CrossFitKFold()``: 8 random splits into two folds, averaged. An
         int is one random split into that many folds. A scikit-learn splitter must hold out every
         group equally often.
     prior_variance : {"pmt", "fplib", "moments", "none"}, default="pmt"
         Estimator of the prior variance `A` and of the kurtosis from held-out residuals.
-        "pmt" and "fplib" are the corrections of [3]_, over all residuals of a split; "pmt" is
-        never 0. "moments" is that of [1]_: equations (7) and (9) in each held-out fold, with a
-        mean in (9), where [1]_ prints a sum. "none" is "moments" over all residuals of a split,
-        which [1]_ does not do. "moments" and "none" may be 0; intervals then have no width.
+        "pmt" and "fplib" are the corrected estimators of [3]_ from the pooled residuals of a
+        split. "pmt" is always positive. "moments" follows equations (7) and (9) of [1]_ in each
+        held-out fold; (9) lacks the factor 1/G in [1]_. "none" is "moments" from the pooled
+        residuals of a split. "moments" and "none" may be 0. Intervals then have no width.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
-        "robust" covers on average over groups for any shape of the prior. "length-optimal" does
-        so, too, with the shrinkage that gives the shortest interval. "parametric" covers on
-        average if the prior is normal. "length-optimal" and "parametric" are wider if few groups
-        leave `A` uncertain. "fab" covers each group [4]_.
+        "robust" has average coverage over groups for any shape of the prior. "length-optimal" has
+        the same guarantee and uses the weight that gives the narrowest interval. "parametric"
+        has average coverage if the prior is normal. If few groups leave `A` uncertain,
+        "length-optimal" and "parametric" intervals are widened. "fab" covers each group [4]_.
     kurtosis : "estimate" or float, default="estimate"
         Kurtosis of the prior for robust intervals; ``inf`` allows any kurtosis.
     sampling_variance : float, default=None
-        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `sigma2` is not passed to `fit`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the splits and of the regressor if these have no seed of their own.
     n_jobs : int, default=None
@@ -107,8 +108,8 @@ class EmpiricalBayes(GroupEstimator):
     -----
     UserWarning
         If `A` is estimated as 0, groups have ``sigma2 = 0``, all direct estimates are equal, the
-        regressor predicts a constant, or rows look like models on shared topics and `groups` is
-        missing.
+        regressor predicts a constant, or the rows appear to be several models on the same topics
+        and `groups` is missing.
 
     See Also
     --------
@@ -117,24 +118,24 @@ class EmpiricalBayes(GroupEstimator):
 
     Notes
     -----
-    **Steps** ([1]_, section 4.2, after [2]_). (1) `sigma2` is given. (2) Split the groups into
-    folds. (3) Fit the regression to the other folds, predict the held-out fold, and estimate `A`
-    from the residuals (equation 7). (4) The posterior mean is ``f + w (z - f)`` with ``w = A / (A +
-    sigma2)`` (equation 6). (5) Hold out the next fold. One random split is noisy, so estimates and
-    half-widths are averaged over 8 splits.
+    **Steps** ([1]_, section 4.2, after [2]_). Split the groups into folds. For each held-out fold,
+    fit the regression to the other folds and predict the held-out groups. Estimate `A` from the
+    residuals (equation 7). The posterior mean is ``f + w (z - f)`` with ``w = A / (A + sigma2)``
+    (equation 6). One random split is noisy, so estimates and half-widths are averaged over 8
+    splits.
 
     **Intervals.** Robust intervals have the half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_;
-    equation 10 of [1]_). They cover ON AVERAGE over the groups: less often for groups far from
-    their prior mean, more often for the others. "fab" inverts, for each group, the tests that are
-    shortest on average under a prior learned from the other folds. For counts, its coverage in
-    every group is at least the confidence level, for any prior (test_fab_covers_every_group). Its
-    interval need not contain the posterior mean of a group far from its prior. It takes three times
-    as many fits.
+    equation 10 of [1]_). Their coverage holds ON AVERAGE over the groups. It is lower for groups
+    far from their prior mean and higher for the others. The proof is asymptotic in the number of
+    groups and assumes normal direct estimates; averaging over splits is not part of it. For each
+    group, "fab" inverts the family of tests with the smallest expected interval width under a
+    prior estimated from the other folds. For counts, its coverage in every group is at least the
+    confidence level, for any prior. A FAB interval need not contain the posterior mean of a group
+    far from its prior mean. "fab" needs three times as many regression fits as "robust".
 
     **Binary scores** (every ``z * n`` is a whole number). "pmt" and "fplib" subtract the unbiased
-    ``z (1 - z) / (n - 1)`` from the squared residuals, because smoothed variances are too large
-    near 0 and 1 (test_binary_groups_are_covered_on_average). Estimates and intervals are clipped to
-    [0, 1].
+    ``z (1 - z) / (n - 1)`` from the squared residuals, because smoothed variances are biased upward
+    near 0 and 1. Estimates and intervals are clipped to [0, 1].
 
     **Shared items.** If models answered the same items, pass the topic as `groups`, as
     ``GroupSummary.fit_args`` does. Random folds would leak sampling errors into the regression.

@@ -38,7 +38,7 @@ class FayHerriot(GroupEstimator):
     "moments"}, default="reml"
         Estimator of the prior variance; see `skbench.stats.shrinkage.prior_variance`.
     sampling_variance : float, default=None
-        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `sigma2` is not passed to `fit`.
 
     Attributes
     ----------
@@ -74,20 +74,21 @@ class FayHerriot(GroupEstimator):
     -----
     The model is ``z = X beta + u + e`` with ``u ~ N(0, A)`` and ``e ~ N(0, sigma2)`` [1]_. The
     estimate is ``X beta + A / (A + sigma2) (z - X beta)``. The interval is the estimate ``+- c
-    sqrt(mse)``, where `c` is the normal quantile and `mse` the second-order mean squared error of
-    Prasad and Rao ([2]_, section 6.2). The interval takes the larger of two values of `mse`: at
-    `A`, and at the mean of the plausible values of `A`
-    (`skbench.stats.robust_eb.plausible_prior_variances`). The degrees of freedom of the latter are
-    the smaller of the number of topics and the number of groups minus columns.
+    sqrt(mse)``, where `c` is the normal quantile and `mse` is the second-order mean squared error.
+    Its formula depends on `method`: ``g1 + g2 + 2 g3`` for REML, with an additional bias term for
+    ML and Fay-Herriot moments (Prasad and Rao 1990, Datta and Lahiri 2000, Datta, Rao and Smith
+    2005; [2]_, section 6.2). `A` is estimated, so the interval uses the larger of two values of
+    `mse`: at the estimate of `A`, and at the mean of a truncated normal distribution around it
+    (`skbench.stats.robust_eb.plausible_prior_variances`).
 
-    The guarantee is "model": normal deviations from a linear regression, and many groups. If `A` is
-    far below the sampling variances, it is estimated too roughly and coverage falls short: about
-    .89 at nominal .95 if `A` is a sixth of their mean, with 60 to 200 groups
-    (test_fay_herriot_intervals_fall_short_where_noise_dominates). "adjusted-ml" loses least.
+    The guarantee is "model": coverage is asymptotic in the number of groups and requires that `u`
+    and `e` are normal. If `A` is far below the sampling variances, its estimate is imprecise and
+    coverage is too low: about 0.89 instead of 0.95 if `A` is a sixth of their mean, with 60 to 200
+    groups. With "adjusted-ml" it is least affected.
 
-    **When not to use it.** Do not use it with more features than a linear model can carry. If
-    models share items, the regression also fits their common errors; use `EmpiricalBayes` with
-    folds by topic, or `MixedModel`.
+    **When not to use it.** Do not use it if the number of features is not small compared with the
+    number of groups. If models share items, the regression also fits their common errors. Use
+    `EmpiricalBayes` with folds by topic, or `MixedModel`.
 
     References
     ----------

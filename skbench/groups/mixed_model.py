@@ -39,12 +39,12 @@ _COMPARED_LEVEL = 0.95  # confidence level at which widths are compared
 
 @checked
 class MixedModel(GroupEstimator):
-    """Shrink each group toward what its model, its topic and its features predict.
+    """Shrink direct estimates toward predictions from model, topic and features.
 
     The accuracy `p` of a model on a topic is modeled on the logit scale as
     ``model + topic + model x topic + smooth functions of the features``. The model allows for
     outlying groups, outlying topics, and correlated errors of models that answer the same items.
-    It is the most precise estimator of groups in skbench and the default of every command.
+    It is the default of ``skbench estimate`` and ``skbench report``.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ class MixedModel(GroupEstimator):
         logit scale. "gaussian" models scores with normal errors of variance `sigma2`. "auto" is
         "binomial" for correct and incorrect answers to independent items, else "gaussian".
     model, topic : str or None, default="model" and "topic"
-        Columns of `X` that name the model and the topic. If the default column is missing, or
-        with None, there is one model, and the topics are `groups` or, without `groups`, the rows.
-        Any other name that `X` lacks is an error.
+        Columns of `X` with the model and the topic. If the column "model" is missing, or None,
+        all groups have the same model. If the column "topic" is missing, or None, the topics are
+        `groups`; without `groups`, each row is a topic. Any other missing column is an error.
     kernels : {"auto"}, list of columns or None, default="auto"
         Features of `X` that enter the model: one smooth (radial basis) kernel, one linear kernel,
-        and one linear kernel within each model. Text becomes indicators; a missing number counts
-        as the mean. "auto" uses all columns except those that only name models or topics. None
-        uses no features.
+        and one linear kernel within each model. Text columns are one-hot encoded. Missing numbers
+        are imputed by the mean. "auto" uses all columns except those that only name models or
+        topics. None uses no features.
     sampling_variance : float, default=None
-        Known sampling variance of all groups, used if `fit` gets no `sigma2`.
+        Known sampling variance of all groups, used if `sigma2` is not passed to `fit`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the simulated totals in ``estimate(population=...)``.
 
@@ -78,19 +78,23 @@ class MixedModel(GroupEstimator):
     model_effects_ : Series of length n_models
         Log odds, or score, of each model on a topic of average difficulty.
     outlier_probability_ : ndarray of shape (n_groups,)
-        Probability that each group is an outlier. The interaction of an outlier has a standard
-        deviation of 2.5 log odds, or of 2.5 standard deviations of the scores.
+        Posterior probability that each group is an outlier. The prior standard deviation of an
+        outlier's interaction is 2.5 on the logit scale. For Gaussian scores, it is 2.5 standard
+        deviations of the direct estimates.
     topic_outlier_probability_ : Series of length n_topics
-        Probability that a topic effect has more than 3 times the typical standard deviation.
+        Posterior probability that the standard deviation of a topic effect is more than 3 times
+        the typical one.
     outlier_share_ : float
         Estimated share of outlying groups.
     interval_inflation_ : float
-        Factor from 1 to 2 that widens all intervals: ``sqrt(squared error / posterior variance)``.
+        Factor from 1 to 2 by which all intervals are widened: the square root of the estimated
+        squared error over the posterior variance.
     direct_weight_ : float
-        Weight of the direct estimates; 0 unless the direct estimates seem to be better.
+        Weight of the direct estimates after the fallback (see Notes), otherwise 0.
     squared_error_ : ndarray of shape (n_groups,)
-        Unbiased estimates of the squared errors (Stein's identity). Single values are very
-        noisy; their mean estimates the mean squared error.
+        Approximately unbiased estimates of the squared errors (Stein's identity, which is exact
+        for normal errors with known variances). Single values are very noisy. Their mean estimates
+        the mean squared error.
     n_iter_ : int
         Number of iterations.
     models_, topics_ : Index
@@ -109,7 +113,7 @@ class MixedModel(GroupEstimator):
     sklearn.exceptions.ConvergenceWarning
         If the iteration did not converge.
     UserWarning
-        If the estimates were moved toward the direct estimates, or the topics are unknown.
+        If the estimates were moved toward the direct estimates, or if the topics are unknown.
 
     Notes
     -----
@@ -118,30 +122,32 @@ class MixedModel(GroupEstimator):
     ``2.5^2`` if the group is an outlier. The topic effects `a` have a t distribution with 4 degrees
     of freedom. If the errors of two models on shared items are correlated
     (``sampling.item_correlation``), their interactions are correlated, too. Expectation
-    propagation handles the likelihood. The variances are penalized maximum likelihood estimates
-    and never 0 [1]_. `skbench.stats.mixed.fit_mixed` has the formulas and
-    :doc:`/user_guide/mixed_model` the measured accuracy.
+    propagation approximates the likelihood. The variances are estimated by penalized maximum
+    likelihood, which keeps them positive [1]_. See `skbench.stats.mixed.fit_mixed` for formulas
+    and :doc:`/user_guide/mixed_model` for measured accuracy.
 
     **Intervals.** An interval is equal-tailed on the scale of the model and widened by
-    `interval_inflation_`. It starts at 0 if no answer is correct and ends at 1 if all are [2]_.
-    Intervals cover ON AVERAGE over the groups, not in each group.
+    `interval_inflation_`. The lower limit is 0 if no answer is correct. The upper limit is 1 if
+    all answers are correct [2]_. Coverage holds ON AVERAGE over the groups, not for each group.
 
-    If sampling variances come from fewer than 20 scores, all effects are normal and no group is
-    an outlier, because the variance of a distant group may be underestimated.
+    If sampling variances are estimated from fewer than 20 scores, all effects are normal and no
+    group is an outlier. Otherwise an underestimated variance could look like an outlier.
 
-    **Fallback.** If the estimated squared error is clearly larger than that of the direct
-    estimates, the estimates move toward these, with a warning. `direct_weight_` reports how far.
-    The intervals stay those of the model, because they allow for outliers and then cover more
-    often than direct intervals. With 3 topics or fewer, estimates and intervals are the direct
-    ones unless the model's intervals are 3% shorter.
+    **Fallback.** If the estimated squared error exceeds that of the direct estimates by more than
+    one standard error, the estimates are shifted toward the direct estimates, with a warning.
+    `direct_weight_` is the weight of the direct estimates. The intervals do not change, so an
+    estimate may lie outside its interval. In simulations the unchanged intervals covered more
+    groups than direct intervals. With 3 topics or fewer, estimates and intervals are the direct
+    ones, unless the model's intervals are at least 3% narrower.
 
     **New groups.** ``fit_predict(X, y)`` differs from ``fit(X, y).predict(X)``, because `predict`
-    treats the rows as new groups without items. A new group gets the mean for its model and its
-    topic if they were fitted. Its own `z` updates only this group.
+    treats the rows as new groups without items. The prediction for a new group uses the effects of
+    its model and its topic if they were fitted, and their prior means otherwise. If `z` is passed
+    for a new group, it changes only the estimate of this group.
 
-    **When not to use it.** If each single group must be covered whatever the other groups are
-    like, use `DirectEstimator` or ``EmpiricalBayes(interval="fab")``. If more factors than model
-    and topic define the groups, the model cannot separate their effects.
+    **When not to use it.** If every single group needs the nominal coverage, use
+    `DirectEstimator` or ``EmpiricalBayes(interval="fab")``. If more factors than model and topic
+    define the groups, the model cannot separate their effects.
 
     References
     ----------

@@ -63,34 +63,34 @@ def summarize_items(
     item : str or None, default="item"
         The column of item ids, unique within a topic. The ids show whether models answered the
         same items. The column may be absent, or one of `by`. If None, ids are ignored, and models
-        are assumed to share the items of a topic. This saves the only step whose cost grows with
-        the number of items.
+        are assumed to share the items of a topic. The cost then does not grow with the number
+        of distinct items.
     topic : str or list of str or None, default="topic"
-        Topic columns, needed if item ids start again in every topic and `by` does not contain the
-        topic. "topic" may be absent. If None, ids are unique within `by`.
+        Topic columns, needed if item ids repeat between topics and `by` does not contain the
+        topic. "topic" may be absent. None assumes that ids are unique within `by`.
     cluster : str, default=None
         The column of clusters of dependent items. A cluster may be a passage with several
-        questions, or a question with several answers. If no cluster has two items of a group,
-        the summary is the same as without clusters.
+        questions, or a question with several answers. If every cluster contains at most one
+        item of each group, the summary is the same as without clusters.
     cluster_weight : {"item", "cluster"}, default="item"
         Whether a direct estimate is the mean over items or the unweighted mean of cluster means.
         These are different quantities (`skbench.stats.clustered.mean_of_cluster_means`).
     variance : {"smoothed", "plug-in", "pooled", "agresti", "model"}, default="smoothed"
         Sampling variance of binary scores (`skbench.stats.binomial.sampling_variance`).
         "plug-in" is 0 if all answers are correct or all are incorrect, and is meant to reproduce
-        papers. "model" uses the accuracy predicted by model and topic. For other scores, `sigma2`
-        is always the sample variance over n, and the option decides how estimators that shrink
-        use it. They use "plug-in" variances unchanged, replace them by the pooled variance for
-        "pooled", and otherwise moderate them (`skbench.stats.moderated`).
+        papers. "model" uses an accuracy predicted from the model and the topic. For other scores,
+        `sigma2` is always the sample variance divided by n. `variance` then controls how
+        shrinkage estimators use it: "plug-in" unchanged, "pooled" replaced by the pooled
+        variance, and any other value moderated (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
         A table of group features with some of the `by` columns as keys, or a list of item
-        columns. The features are then the group means of numeric columns, and the text of text
-        columns, which must be constant within a group.
+        columns. Numeric item columns are averaged within groups. Text columns must be constant
+        within a group.
     bounds : tuple of two floats, default=None
         Lowest and highest score by the definition of the metric, for direct intervals of scores
-        that are not binary. By default, scores from 0 to 1 have bounds 0 and 1, and whole numbers
-        have those of a rating scale (such as 1 to 5). Otherwise, and for infinite bounds, they
-        are unknown.
+        that are not binary. By default, scores from 0 to 1 have bounds 0 and 1. Whole numbers are
+        assumed to be on a rating scale (such as 1 to 5), whose ends are the bounds. Other scores,
+        and scores with infinite bounds, are treated as unbounded.
 
     Returns
     -------
@@ -111,25 +111,28 @@ def summarize_items(
     -----
     UserWarning
         If a model has no items in a topic, if item ids do not show whether items are shared, if
-        several models answered the items of a group without `cluster`, or if no group has two
-        different scores.
+        several models answered the items of a group without `cluster`, or if scores do not vary
+        within any group.
 
     Notes
     -----
     For binary scores, `z = k / n`. For other scores, `z` is the mean, and `sigma2` is the sample
-    variance (ddof 1) over n. If a group has one item or equal scores, it borrows the within-group
-    variance pooled over all groups. If no group has different scores, `sigma2` is nan. Variances
-    of few scores are noisy, so estimators that shrink mix in the pooled variance, by a share in
-    `sampling` (`skbench.stats.moderated`). With clusters, `z` is the item-weighted mean, with the
-    CR2 variance and ``floor(df) + 1`` independent observations, where df is that of Bell and
-    McCaffrey. A group with one cluster, or with equal clusters, borrows the design effect of the
-    other groups.
+    variance (ddof 1) divided by n. If a group has one item, or if all its scores are equal, the
+    pooled within-group variance is used. If scores do not vary within any group, `sigma2` is nan.
+    Variances estimated from few scores are imprecise, so shrinkage estimators shrink them toward
+    the pooled variance. The weight is stored in `sampling` (`skbench.stats.moderated`).
+
+    With clusters, `z` is the item-weighted mean, with the CR2 variance and ``floor(df) + 1``
+    independent observations. df are the degrees of freedom of Bell and McCaffrey. If a group has
+    one cluster, or if all its cluster means are equal, the pooled design effect of the other
+    groups is used.
 
     The dataframe's engine computes the sums, and all engines agree up to rounding. Item ids, the
     correlation of models, and the moderation of variances need the rows themselves. Rows of lazy
     frames and files are therefore fetched a second time, by topic, about 2 million at a time.
 
-    When not to use it: if the summaries already exist. Estimators accept plain arrays.
+    Do not use it if group means and variances are already available. Estimators accept plain
+    arrays.
 
     Examples
     --------

@@ -30,13 +30,14 @@ _BINOMIAL_FACTOR = 1.5
 class TaskBootstrap(DrawnTasks, BaseEstimator):
     """Bootstrap the scores of models on tasks, and functions of these scores.
 
-    The draws follow the sampling distribution of every task score: they show how the scores would
-    vary if the benchmark had other items of the same kind. Pass them to `aggregate`,
-    `normalize_scores`, `differences` and `rank_models`.
+    The draws (bootstrap replicates) approximate the sampling distribution of each task score. They
+    show how the scores would vary if the benchmark had other items of the same kind. Pass them to
+    `aggregate`, `normalize_scores`, `differences` and `rank_models`.
 
-    When not to use it: with few items per task, or if all answers are correct or all incorrect. The
+    Do not use it with few items per task, or if all answers are correct or all are incorrect. The
     bootstrap cannot represent outcomes that are absent from the sample. Use
-    `HierarchicalBetaBinomial` instead. The variation between training runs is not included.
+    `HierarchicalBetaBinomial` instead. The draws do not include the variation between training
+    runs.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         For `fit_items`: column of clusters to resample instead of items. Examples are passages with
         several questions, or the item column if items were answered several times.
     random_state : None, int, RandomState or Generator, default=None
-        Source of the draws. All results of a fitted bootstrap use the same draws.
+        Random number generator or seed. `fit` fixes the draws, so all results of a fitted
+        bootstrap use the same draws.
 
     Attributes
     ----------
@@ -70,8 +72,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Observed scores.
     sigma2_ : ndarray of shape (n_models, n_tasks)
         Sampling variances in closed form, in squared score units; nan for a single item or cluster.
-        For 0/1 scores, the variance is ``z (1 - z) / (n - 1)``. The variance of the draws has the
-        divisor `n`.
+        For binary scores the variance is ``z (1 - z) / (n - 1)``. The variance of the draws is
+        smaller by the factor ``(n - 1) / n``.
     kinds_ : Series of length n_tasks
         How each task is drawn: "binomial", "normal", "items" or "clusters".
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
@@ -83,14 +85,15 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
 
     Notes
     -----
-    The method is that of section 2.1 of [1]_. Resampling `n` 0/1 items with mean `z` gives
+    The method is that of section 2.1 of [1]_. Resampling `n` binary items with mean `z` gives
     ``Binomial(n, z)`` correct answers, so counts are sufficient. If items are given, models that
     answered the same items get the same resampled items, and the draws keep their correlation.
-    Items with equal scores from all models are drawn together, as a multinomial.
+    Items with the same pattern of scores across models are resampled as one multinomial category.
 
-    Quantile intervals have low coverage with few items and accuracies near 0 or 1. With 20 items
-    and an accuracy of at least 0.9, it is 0.66 to 0.79 instead of 0.95. The guarantee is "model".
-    The interval is nan for a model with equal scores on all items.
+    The coverage of quantile intervals is asymptotic in the number of items (guarantee "model"). It
+    is too low with few items and accuracies near 0 or 1: 0.66 to 0.79 instead of 0.95, with 20
+    items and an accuracy of at least 0.9. A model with equal scores on all items has no interval
+    (nan).
 
     `fit` draws models independently. If models share items, intervals of differences are then
     usually too wide; use `fit_items`.

@@ -32,7 +32,7 @@ def wilson_interval(k, n, confidence_level=0.95):
     ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal quantile (Wilson
     1927, JASA 22, 209-212). Measured by enumeration at level .95 (test_wilson_covers_on_average):
     the mean coverage over accuracies between 0 and 1 is .957, .957, .955, .954 and .952 at n = 1,
-    2, 5, 10 and 50; the worst accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838.
+    2, 5, 10 and 50; the lowest coverage, always near 0 or 1, is .793, .820, .832, .835 and .838.
 
     **When not to use it.** If every accuracy must be covered, use `clopper_pearson_interval`.
 

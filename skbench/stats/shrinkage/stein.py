@@ -8,7 +8,7 @@ _LARGEST_RATIO = 4.0  # squared error over posterior variance
 
 
 def squared_errors(value, posterior_variance, z, noise):
-    """Unbiased estimates of the squared errors of posterior means.
+    """Stein's estimates of the squared errors of posterior means.
 
     Parameters
     ----------
@@ -27,9 +27,10 @@ def squared_errors(value, posterior_variance, z, noise):
 
     Notes
     -----
-    Stein's identity: for a Bayes rule with normal noise the covariance of an estimate with the
+    Stein's identity: for a Bayes rule with normal noise, the covariance of an estimate with the
     noise is its posterior variance, however other groups' errors are correlated
-    (test_unbiased_risk_of_a_posterior_mean).
+    (test_unbiased_risk_of_a_posterior_mean). Then the estimates are unbiased. For binomial counts
+    and estimated variances, they are approximately unbiased.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Immutable containers of group summaries, draws and estimates.
 
-They hold read-only copies, check shapes and contain no fitting logic.
+They check the shapes of their arrays and keep read-only copies.
 """
 
 from __future__ import annotations

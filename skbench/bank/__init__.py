@@ -1,4 +1,4 @@
-"""Estimate new models from few items with the help of earlier models' answers."""
+"""Estimate new models from few items with the results of earlier models."""
 
 from skbench.bank.audit import ItemAudit, item_audit
 from skbench.bank.choose import choose_items

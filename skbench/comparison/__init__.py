@@ -1,6 +1,6 @@
-"""Models against models: pairs, ranks, leaderboard, planning.
+"""Compare models: pairs, ranks, leaderboards and planning.
 
-Names load when first used, as those of the package do.
+Names are imported on first use.
 """
 
 from skbench._lazy import attach

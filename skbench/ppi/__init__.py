@@ -1,6 +1,6 @@
 """Estimate the mean human label from few human labels and many verdicts of an LLM judge.
 
-Public names load at first use.
+Names are imported on first use.
 """
 
 from skbench._lazy import attach

@@ -1,7 +1,7 @@
-"""Formulas on arrays: numpy and scipy only, no classes, no labels.
+"""Formulas on arrays, with numpy and scipy only.
 
-The modules stand in folders by family; each is also known by its own name alone:
-``skbench.stats.binomial`` is ``skbench.stats.intervals.binomial``.
+The modules are in folders by family. Each module also has a short name, such as
+``skbench.stats.binomial`` for ``skbench.stats.intervals.binomial``.
 """
 
 import sys

@@ -350,7 +350,7 @@ def test_labels_needed_where_all_rows_are_labeled():
     assert 1150 < more.labels_needed(np.ptp(ends(more)) / 2) < 1300
 
 
-TRUTHS = (0.5, 0.85, 0.95)
+TRUE_MEANS = (0.5, 0.85, 0.95)
 
 
 def simulated(n, truth, rates, n_sets, rng, n_unlabeled=1000):
@@ -408,7 +408,7 @@ def with_enough_labels(data):
     )
 
 
-JUDGES = list(product(TRUTHS, (False, True)))
+JUDGES = list(product(TRUE_MEANS, (False, True)))
 
 
 @pytest.mark.slow
@@ -526,18 +526,18 @@ def sets_of(p, m, n_sets, rng):
 
 
 def synthetic_study(gold_folder, rng):
-    truths = list(synthetic_sets(gold_folder, 1000, rng))
-    data = [sets_of(p, m, 1, rng) for p, m in truths]
+    true_means = list(synthetic_sets(gold_folder, 1000, rng))
+    data = [sets_of(p, m, 1, rng) for p, m in true_means]
     low, high = chain_interval(*(np.concatenate(part) for part in zip(*data, strict=True)), [1, 0])
-    theta = np.array([p * m[0] + (1 - p) * m[1] for p, m in truths])
-    return truths, (low <= theta) & (theta <= high)
+    theta = np.array([p * m[0] + (1 - p) * m[1] for p, m in true_means])
+    return true_means, (low <= theta) & (theta <= high)
 
 
 def test_coverage_of_synthetic_systems(gold_folder):
     _, hits = synthetic_study(gold_folder, np.random.default_rng(0))
     # True values come from a posterior, so .95 is exact up to the prior. The paper has 95.2%.
     low, high = binom.ppf([0.0005, 0.9995], hits.size, 0.95) / hits.size
-    print(f"{hits.mean():.4f} of {hits.size} synthetic truths are covered")
+    print(f"{hits.mean():.4f} of {hits.size} synthetic true_means are covered")
     assert low <= hits.mean() <= high
     assert hits.mean() >= 0.94
 
@@ -545,8 +545,8 @@ def test_coverage_of_synthetic_systems(gold_folder):
 @pytest.mark.slow
 def test_truths_that_were_missed_once_are_not_missed_more_often(gold_folder):
     rng = np.random.default_rng(1)
-    truths, hits = synthetic_study(gold_folder, rng)
-    missed = [truths[i] for i in rng.permutation(np.flatnonzero(~hits))[:20]]
+    true_means, hits = synthetic_study(gold_folder, rng)
+    missed = [true_means[i] for i in rng.permutation(np.flatnonzero(~hits))[:20]]
     rates = []
     for p, m in missed:
         theta = p * m[0] + (1 - p) * m[1]

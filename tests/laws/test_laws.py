@@ -88,7 +88,7 @@ def single(t):
     return t.astype(dict.fromkeys(t.select_dtypes("float"), np.float32))
 
 
-def truths(t):
+def booleans(t):
     return t.astype(
         dict.fromkeys(t[[name for name in SCORES if name in t]].select_dtypes("int"), bool)
     )
@@ -176,7 +176,7 @@ LAWS = {
     "polars": form(polars),
     "categories": form(categories),
     "float32": form(single),
-    "booleans": form(truths),
+    "booleans": form(booleans),
     "text as objects": form(lambda t: t.astype(dict.fromkeys(text(t), object))),
     "numbers as objects": form(lambda t: t.astype(object)),
     "lists": form(Lists),
@@ -270,7 +270,7 @@ RENAMED = "models renamed|topics renamed|items renamed"
 # What a law says nothing of, beside tables that lack the names or numbers that it changes.
 NO_MATTER = [
     ("topics renamed|items renamed", "sample_items|choose_items", "drawn in the order of names"),
-    ("topics renamed|items renamed", "CrossFitKFold|LabeledKFold", "dealt in the order of names"),
+    ("topics renamed|items renamed", "CrossFitKFold|LabeledKFold", "split in the order of names"),
     ("one model alone", f"{PAIRS}|BradleyTerry", "one model is no pair"),
     ("one model alone", f"rank_*|MeanRankScore|{RISKS}", "ranks and risks are of all models"),
     (
@@ -303,7 +303,7 @@ class Exempt:
 
 EXCEPTIONS = [
     Exempt(
-        "topics renamed|items renamed", RISKS, 3, "items are dealt in the order of names: two deals"
+        "topics renamed|items renamed", RISKS, 3, "items are split in the order of names: two splits"
     ),
     Exempt(
         "models renamed|topics renamed", "TaskBootstrap: items", 0.5, "drawn in the order of names"

@@ -1,4 +1,4 @@
-"""Inspect AI: against the answers that its mock model was told to give."""
+"""Inspect AI: compared with the answers that its mock model gives."""
 
 import io
 import json
@@ -149,7 +149,7 @@ def test_a_question_that_was_shortened_is_the_same_question(tmp_path, whole, sum
 
 @pytest.mark.parametrize("temperatures", [(0.0, 1.0), (1.0, 1.0)])
 def test_runs_at_other_temperatures_are_no_one_model(tmp_path, temperatures):
-    """Errands, as how many connections there were, are no settings."""
+    """The number of connections does not define a model."""
     for task, temperature, connections in zip("xy", temperatures, (1, 9), strict=True):
         config = {"temperature": temperature, "max_connections": connections}
         about = {"task": task, "model_generate_config": config}

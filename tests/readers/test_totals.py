@@ -47,7 +47,7 @@ def read(tmp_path):
 
 @pytest.mark.parametrize("name", ["combined gas law", "sum of squares", "mean value theorem"])
 def test_a_topic_of_one_model_may_have_the_sum_of_the_others_by_chance(read, name):
-    """A name that holds such a word is none of a total: told, not refused."""
+    """A name that contains such a word is not that of a total: a note, not an error."""
     rows = [("a", "x", 5, 5), ("a", "y", 5, 5), ("a", name, 10, 10)]
     table = pd.DataFrame(rows, columns=["model", "topic", "correct", "total"])
     assert any(repr(name) in doubt for doubt in read(table).doubts)

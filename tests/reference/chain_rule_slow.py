@@ -10,7 +10,7 @@ def chain_cdf_slow(t, unlabeled, k, n, n_nodes=60):
     """P(theta <= t) of ``theta = p m_1 + (1 - p) m_0``, one group, arrays of length 2.
 
     Given p and m_1 the rest is a beta distribution function. m_1 is integrated
-    adaptively over its probability scale, told where that function begins and ends.
+    adaptively over its probability scale, between the ends of that function.
     """
     a, b = unlabeled[0] + 0.5, unlabeled[1] + 0.5
     x, weights = roots_jacobi(n_nodes, b - 1, a - 1)

@@ -155,7 +155,7 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
     units_of_group = _distinct_units(group, unit, np.ones(len(items), bool), len(full))
     unbiased = _unbiased_variance(full)
     for _ in range(n_repeats):
-        fold = _deal(topic, n_splits, rng)[unit]
+        fold = _assign_folds(topic, n_splits, rng)[unit]
         for number in range(n_splits):
             out = fold == number
             if out.all():
@@ -191,7 +191,7 @@ def _units(items, full, options, group):
     return unit, topic[first]
 
 
-def _deal(topic, n_folds, rng):
+def _assign_folds(topic, n_folds, rng):
     """Fold of each unit: units of every topic in random order, assigned in turn."""
     order = np.lexsort([rng.permutation(len(topic)), topic])
     sizes = np.bincount(topic)

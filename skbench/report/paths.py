@@ -17,7 +17,7 @@ class Input(click.ParamType):
 
     def convert(self, value, param, ctx):
         """The path as it was typed."""
-        _keep_apart(value, param, ctx)
+        _keep_distinct(value, param, ctx)
         return value
 
 
@@ -47,7 +47,7 @@ class Output(click.ParamType):
             raise DataError(f"{param.opts[-1]} {value}: {wrong}")
         if self.suffixes and Path(value).suffix.lower() not in self.suffixes:
             self.fail(f"{value!r} does not end in {', '.join(filter(None, self.suffixes))}.")
-        _keep_apart(value, param, ctx)
+        _keep_distinct(value, param, ctx)
         return value
 
 
@@ -64,7 +64,7 @@ def check_beside(path):
     context = click.get_current_context(silent=True)
     if context is not None:
         for other, param in [pair for kind in _typed(context).values() for pair in kind]:
-            _check_apart(path, f"{path}, which the command writes", other, param)
+            _check_distinct(path, f"{path}, which the command writes", other, param)
 
 
 def _typed(context):
@@ -72,21 +72,21 @@ def _typed(context):
     return context.meta.setdefault(_FILES, {True: [], False: []})
 
 
-def _keep_apart(path, param, context):
+def _keep_distinct(path, param, context):
     """Refuse a file to write that is also read or written."""
     typed, is_output = _typed(context), isinstance(param.type, Output)
     for other, its in typed[True]:
         if is_output:
-            _check_apart(path, f"{param.opts[-1]} {path}", other, its)
+            _check_distinct(path, f"{param.opts[-1]} {path}", other, its)
         elif its.type.replaces != param.name or not _is_same(path, other):
-            _check_apart(other, f"{its.opts[-1]} {other}", path, param)
+            _check_distinct(other, f"{its.opts[-1]} {other}", path, param)
     for other, its in typed[False] if is_output else ():
         if param.type.replaces != its.name or not _is_same(path, other):
-            _check_apart(path, f"{param.opts[-1]} {path}", other, its)
+            _check_distinct(path, f"{param.opts[-1]} {path}", other, its)
     typed[is_output].append((path, param))
 
 
-def _check_apart(path, described, other, param):
+def _check_distinct(path, described, other, param):
     """Refuse a file to write if it is another file of the command or in a folder to read."""
     name = param.opts[-1] if isinstance(param, click.Option) else param.human_readable_name
     if _is_same(path, other):

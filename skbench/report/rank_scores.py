@@ -61,11 +61,11 @@ def _table(frame, places, estimate, known):
         Column("without\ngate", frame["distance"], ".2f"),
     ]
     best, without = known["may_be_best"], known["not_on_all_data_sets"]
-    n_pairs, n_apart = known["n_pairs"], known["n_pairs_distinguished"]
+    n_pairs, n_distinguished = known["n_pairs"], known["n_pairs_distinguished"]
     scores = {row.model: f"{row.value:.2f}" for row in frame.itertuples()}
     conclusion = [headline.best_in_words(best, scores)] if len(frame) > 1 else []
     if n_pairs:
-        share = f"{n_apart} of {n_pairs} pairs of models ({n_apart / n_pairs:.0%})"
+        share = f"{n_distinguished} of {n_pairs} pairs of models ({n_distinguished / n_pairs:.0%})"
         conclusion.append(f"{share} differ significantly.")
     level = f"{100 * estimate.confidence_level:g}%"
     notes = [

@@ -303,7 +303,10 @@ class Exempt:
 
 EXCEPTIONS = [
     Exempt(
-        "topics renamed|items renamed", RISKS, 3, "items are split in the order of names: two splits"
+        "topics renamed|items renamed",
+        RISKS,
+        3,
+        "items are split in the order of names: two splits",
     ),
     Exempt(
         "models renamed|topics renamed", "TaskBootstrap: items", 0.5, "drawn in the order of names"

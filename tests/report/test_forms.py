@@ -204,9 +204,7 @@ def test_report_uses_features_or_reports_that_it_does_not(items, tmp_path):
 
 @pytest.mark.parametrize(("wish", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_no_color_where_none_is_wanted(wish, colored):
-    code = (
-        "from skbench.report.terminal import working\nwith working('ranking') as report: report(1, 2)"
-    )
+    code = "from skbench.report.terminal import working\nwith working('ranking') as report: report(1, 2)"
     look = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | look | wish

@@ -147,7 +147,7 @@ def without_foreign_references(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Examples without text, save no picture or leave files behind stop the build."""
+    """Stop the build if an example has no text, saves no picture or leaves files behind."""
     app.connect("autodoc-process-docstring", without_foreign_references)
     app.connect("builder-inited", thumbnails.draw, priority=900)  # after the gallery
     app.connect("build-finished", gallery_checks.check)

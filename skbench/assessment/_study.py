@@ -46,8 +46,8 @@ class RepeatedSamplingStudy(Printed):
     Parameters
     ----------
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        Each estimator is one of the following. Unset random states, at any depth, get a new seed in
-        every repetition.
+        Unset random states, at any depth, get a new seed in every repetition. Each estimator is one
+        of:
 
         - an estimator of skbench,
         - an estimator with the same ``estimate`` and ``fit(X, y, sigma2, n, groups, sampling)``,
@@ -55,8 +55,8 @@ class RepeatedSamplingStudy(Printed):
         - a scikit-learn regressor, evaluated without intervals,
         - a `skbench.assessment.Candidate`.
     n_items : int, float or "proportional", default=10
-        Number of items sampled from each group, or from each topic if models share items. An int
-        excludes groups with fewer than four times as many items. A float between 0 and 1 is a
+        Number of items sampled from each group, or from each topic if models share items. With an
+        int, groups with fewer than ``4 * n_items`` items are excluded. A float between 0 and 1 is a
         fraction of the items. With "proportional", the fraction is such that the smallest group
         with at least 50 items has a sample of 10 items.
     n_repeats : int, default=100
@@ -106,11 +106,12 @@ class RepeatedSamplingStudy(Printed):
     Notes
     -----
     The designs are those of [1]_, section 4.2 ("proportional") and C.1 (10, 20 or 50 items). The
-    true value is the mean over all items. Without replacement, these include the sampled items. If
-    a quarter of the items is sampled, the error variance of direct estimates is therefore a quarter
-    smaller than for an infinite population, and their intervals have higher coverage. Intervals of
-    shrinkage estimators may have lower coverage. If the number of items of the benchmark will be
-    known when the estimator is used, pass ``Candidate(estimator, knows_population=True)``.
+    true value is the mean over all items. Samples without replacement therefore have smaller errors
+    than samples from an infinite population. If a quarter of the items is sampled, the error
+    variance of direct estimates is a quarter smaller, so their intervals have higher coverage. For
+    shrinkage estimators, by contrast, coverage may be lower. If the number of items of the
+    benchmark will be known when the estimator is used, pass
+    ``Candidate(estimator, knows_population=True)``.
 
     **When not to use it:** without the scores on all items. Use `make_items` to simulate items, or
     `compare_estimators` to compare estimators by the sample alone.

@@ -187,10 +187,10 @@ def item_audit(
 
     Wrong keys are detected by `skbench.stats.audit.reversed_items`, if the effective number of
     models is at least eight. In simulations with 3 to 15 model families, 200 items and no wrong
-    key, any item was flagged in at most 5% of the data sets. The audit was also run on ten score
-    matrices of real benchmarks with 5% of the keys reversed. In eight of them, it detected 31% to
-    96% of these keys. The other two have fewer than eight effective models, so it reported no wrong
-    keys. It flagged at most 1% of the correct keys.
+    key, at most 5% of the data sets had a flagged item. The audit was also run on ten score
+    matrices of real benchmarks with 5% of the keys reversed. In eight matrices, it detected 31% to
+    96% of the reversed keys. The other two have fewer than eight effective models, so the audit
+    reported no wrong keys. It flagged at most 1% of the correct keys.
 
     Items with equal scores are reported as duplicates only if the agreement is unlikely to be a
     coincidence (`skbench.stats.audit.same_answers`). This needs several dozen models, so passing

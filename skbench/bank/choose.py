@@ -45,8 +45,8 @@ def choose_items(
     chances : {"informative", "equal"}, default="informative"
         Inclusion probabilities within a topic. "informative" gives higher probabilities to items
         whose outcome is hard to predict. Use it with estimators that weight by
-        ``inclusion_probability``, such as `UnitLevelModel`. With "equal", the unweighted mean of a
-        topic is unbiased.
+        ``inclusion_probability``, such as `UnitLevelModel`. With "equal", all items of a topic have
+        the same probability, so the unweighted mean of a topic is unbiased.
     random_state : int, RandomState, Generator or None, default=None
         Source of the random start.
 
@@ -65,9 +65,9 @@ def choose_items(
     -----
     The design is systematic sampling [1]_. Items are sorted by easiness, in reverse order for every
     second topic, and selected at equal steps from a random start. Each item therefore has exactly
-    its stated inclusion probability. Informative probabilities are proportional to the expected
-    variance ``p (1 - p)`` of an answer, but at least a quarter of what equal probabilities would
-    be. ``python benchmarks/bank.py choose`` prints the errors of both designs.
+    its stated inclusion probability. With "informative", a quarter of each topic's expected sample
+    size is divided equally among its items. Three quarters are divided in proportion to the
+    expected variance ``p (1 - p)`` of an answer.
 
     References
     ----------

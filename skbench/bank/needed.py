@@ -28,7 +28,7 @@ class ItemsNeeded(NamedTuple):
     n_items : int
         Number of items that a new model must answer.
     n_per_topic : float
-        The same number per topic.
+        Number of items per topic.
     half_widths : DataFrame
         Median half widths by number of items, with the columns ``model`` (whole benchmark) and
         ``topic``.
@@ -64,10 +64,10 @@ def items_needed(
     bank : ItemBank
         Fitted item bank with at least two models.
     half_width : float, default=0.02
-        Half width of the interval to be reached, in score units.
+        Required half width of the interval, in score units.
     by : {"model", "topic"}, default="model"
-        Whether `half_width` refers to the score of the whole benchmark, or to the median half width
-        over topics.
+        Whether `half_width` is required for the score of the whole benchmark, or for the median
+        topic.
     n_models : int, default=3
         Number of earlier models that are treated as new, one after the other. They are chosen to
         cover the range of abilities.
@@ -87,8 +87,8 @@ def items_needed(
 
     Notes
     -----
-    Each chosen model is removed from the bank and treated as new, on samples of 2 to 70% of the
-    items drawn by `choose_items`. Between sample sizes `n`, the log of the half width is
+    Each chosen model is removed from the bank and treated as new. For this model, `choose_items`
+    draws samples of 2% to 70% of the items. Between sample sizes `n`, the log of the half width is
     interpolated linearly in ``log(1 / n - 1 / N)``, where `N` is the number of items of the bank.
     The result never exceeds `N`.
 

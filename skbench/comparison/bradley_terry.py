@@ -51,9 +51,10 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     ties : {"half", "davidson"}, default="half"
         Whether a tie is half a win for each model, or an outcome with its own probability [2]_.
     judge : str, default=None
-        Column of `X` with the verdict of an LLM judge on every pair, coded as `y`. `y` may then be
-        missing for some pairs. The ratings still refer to human votes. The more the judge agrees
-        with humans, the smaller is the variance of the ratings [3]_. Requires ``ties="half"``.
+        Column of `X` with the verdict of an LLM judge on every pair, coded in the same way as `y`.
+        `y` may then be missing for some pairs. The ratings still refer to human votes. The more the
+        judge agrees with humans, the smaller is the variance of the ratings [3]_. Requires
+        ``ties="half"``.
 
     Attributes
     ----------
@@ -98,9 +99,9 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     preferences are intransitive. With few clusters, intervals widen.
 
     A model that never lost, or never won, against the others has an infinite rating. A model
-    without direct or indirect comparisons with the others has no rating. Both are nan, and `fit`
-    warns. Without clusters and covariates, pairs with such a model are compared by exact sign tests
-    of ``wins_`` instead of t tests.
+    without direct or indirect comparisons with the others has no rating. These ratings are nan, and
+    `fit` warns. Without clusters and covariates, pairs with such a model are compared by exact sign
+    tests of ``wins_`` instead of t tests.
 
     With a judge, the human votes must be a random sample of all pairs. The judge does not affect
     the degrees of freedom, nor which ratings are finite.
@@ -109,7 +110,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
 
     - If answers have individual scores. Use `leaderboard`.
     - For a table of counts. Repeat its rows first.
-    - With a judge in `GridSearchCV`, because it needs the outcomes of all votes.
+    - With a judge in `GridSearchCV`, because `GridSearchCV` needs the outcomes of all votes.
 
     References
     ----------

@@ -76,9 +76,9 @@ def extremes(
     Returns
     -------
     Extremes
-        Means, standard deviations and equal-tailed quantiles of the draws of each extreme, and
-        the probability that each group is the worst, or the best. If the draws do not exclude that
-        all groups of a set are equal, the intervals also cover this case.
+        Means, standard deviations and equal-tailed quantiles of the draws of each extreme, and the
+        probability that each group is the worst, or the best. If the draws do not rule out that all
+        groups of a set are equal, the intervals also allow for this case.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def extremes(
     ten items, the root mean square error was 0.42 to 0.47 times that of direct extremes. The
     coverage of intervals was 0.90 to 0.96.
 
-    The draws are of expected scores. Suppose that the benchmark has exactly `N` items, and `n` of
+    The draws describe expected scores. Suppose that the benchmark has exactly `N` items, and `n` of
     them were answered, `k` correctly. For the mean over these `N` items, pass
     ``(k + rng.binomial(N - n, draws)) / N``.
 
@@ -115,7 +115,8 @@ def extremes(
 
     When not to use it:
 
-    - For bootstrap draws of direct estimates, because their extremes are biased outward twice.
+    - For bootstrap draws of direct estimates. Their lowest scores are too low, and their highest
+      scores too high.
     - If several groups, but not all, share the lowest score. The interval is then too often below
       this score.
     - To show that no group is low if some groups have few items, because draws are shrunk toward

@@ -179,8 +179,8 @@ def tradeoff(
     Warns
     -----
     UserWarning
-        If rows or models have no cost, only some costs of a model are 0, or only some models have
-        the same cost on all items; and as in `leaderboard`.
+        If rows or models have no cost, if some but not all costs of a model are 0, or if some but
+        not all models have a constant cost; and as in `leaderboard`.
 
     Notes
     -----
@@ -206,9 +206,10 @@ def tradeoff(
     right, so t intervals are too often below the true mean. Cost intervals are therefore corrected
     for skewness, after adding a copy of the largest cost (`skbench.stats.frontier.skewed_ends`).
     For lognormal costs with a log standard deviation of up to 1, the error rate is then at most the
-    nominal one. With 1.5, it is up to 0.07 for two models. The largest of 50 costs is about 10
-    times the median with 1, and 30 times with 1.5. With 6 to 10 items or 5 clusters, cost intervals
-    at level 0.975 have a coverage of 0.93 to 0.95.
+    nominal rate. With a log standard deviation of 1.5 and two models, the error rate is up to 0.07.
+    For comparison, the largest of 50 costs is about 10 times the median cost if the log standard
+    deviation is 1, and 30 times if it is 1.5. With 6 to 10 items or 5 clusters, cost intervals at
+    level 0.975 have a coverage of 0.93 to 0.95.
 
     The error rate is higher if expensive items are rare, because a sample without them looks cheap.
     Suppose that a fraction `p` of a model's costs is 5 or 10 instead of 1, and that a worse model

@@ -55,7 +55,7 @@ def trend(
     items : dataframe
         Per-item scores, one row per version and item, in any dataframe that narwhals reads.
     order : str or list of str, default="version"
-        Column with one number or date (or ISO date as text) for each version. Or the list of
+        Column with one number or date (or ISO date as text) for each version, or a list of the
         version names in order, with equal steps. If the default column is absent, dates or numbers
         are read from model names that do not differ otherwise, such as ada-2024-05 or ada-v2.
     model : str, default="model"
@@ -72,8 +72,8 @@ def trend(
     by : str or list of str, default=None
         Columns of groups, such as the topic, for an additional slope in each group.
     confidence_level : float, default=0.95
-        Confidence level of the intervals. The false discovery rate over topics is 1 minus this
-        level.
+        Confidence level of the intervals. With `by`, the false discovery rate of the group slopes
+        is 1 minus this level.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a version did not answer: skip them, score them 0, or raise an
         error.
@@ -88,8 +88,9 @@ def trend(
     ------
     ValueError
         If columns, labels or scores are missing, or if answers are repeated without `cluster`. If
-        `order` is text, has the same value for all versions, or several values for one version. If
-        a version shares no items with the others, neither directly nor through other versions.
+        the values of `order` are neither numbers nor dates, are the same for all versions, or
+        differ within one version. If a version shares no items with the others, neither directly
+        nor through other versions.
 
     Warns
     -----
@@ -105,8 +106,8 @@ def trend(
     Notes
     -----
     The slope is that of the least-squares line through the version scores, ``sum_v c_v theta_v``
-    with ``c_v = (x_v - mean(x)) / sum_v (x_v - mean(x))^2``. It equals the mean of the item slopes
-    ``sum_v c_v score_iv``. Its standard error is the CR2 cluster-robust one of this mean, with
+    with ``c_v = (x_v - mean(x)) / sum_v (x_v - mean(x))^2``. This slope equals the mean of the item
+    slopes ``sum_v c_v score_iv``. The standard error of this mean is cluster-robust (CR2), with
     Bell-McCaffrey degrees of freedom [1]_. Only items are treated as a random sample; versions are
     fixed. A positive slope therefore means that later versions score higher on such items, not that
     the next version will. One test of all versions can detect a slow change that no pair of

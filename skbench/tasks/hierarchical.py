@@ -47,8 +47,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         the slice-within-Gibbs sampler of [1]_ with four chains; it raises an error if the chains
         have not converged.
     kind : {"parameter", "predictive"}, default="parameter"
-        Whether draws are accuracies or scores on new test sets of the same sizes. Intervals of the
-        latter are about sqrt(2) times as wide.
+        Whether draws are accuracies or scores on new test sets of the same sizes. Intervals of such
+        scores are about sqrt(2) times as wide.
     prior : "uniform", "exponential", pair or dict, default="uniform"
         With "uniform", the mean ``a / (a + b)`` and the intraclass correlation ``1 / (1 + a + b)``
         of items of a task are uniform on (0, 1). With "exponential", `a` and `b` are exponential
@@ -109,8 +109,9 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     independent given (a, b), so do not compare them draw by draw.
 
     The default prior differs from [1]_. The table shows root mean square errors of the accuracies
-    on tasks in percentage points, for the 16 models and 19 tasks of [1]_. With 711 or more items,
-    as in Tables 7 and 11 of [1]_, both priors agree in all printed digits.
+    on tasks in percentage points, for the 16 models and 19 tasks of [1]_. With 711 or more items
+    per task, as in Tables 7 and 11 of [1]_, the two priors give equal results in all printed
+    digits.
 
     ==============  ===========  ===============  =======
     items per task  exponential  direct estimate  default
@@ -121,10 +122,10 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
     Gibbs chains start at draws from the prior. If tasks differ and the prior has `a` and `b` in the
     thousands, the chains often fail to converge. `fit` then raises an error, because the effective
-    sample size of a model is below 100. This was simulated with 1 to 19 tasks of 5 to 20,000 items
-    and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). Under the uniform prior, most
-    errors are caused by too few draws. The table shows how far the posterior means are from
-    quadrature, in posterior standard deviations:
+    sample size of a model is below 100. Under the uniform prior, `fit` mostly raises this error
+    because `n_draws` is too small. The table is from simulations with 1 to 19 tasks of 5 to 20,000
+    items and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). It shows how much the
+    posterior means differ from those of quadrature, in posterior standard deviations:
 
     ===========  ========  ==========  ==================================
     prior        `fit`     models      difference

@@ -30,7 +30,7 @@ _LEAST_VARIANCE = 0.05  # added to p (1 - p), to bound the residuals of items th
 
 @checked
 class ItemBank(Documented, BaseEstimator):
-    """Store the answers of earlier models to a benchmark, to test new models on few items.
+    """Store earlier models' answers, so that new models need to answer only a few items.
 
     `fit` estimates the easiness of every item and the correlations between items. `UnitLevelModel`
     uses the fitted bank to estimate a new model's score on the whole benchmark from a few items.
@@ -44,7 +44,7 @@ class ItemBank(Documented, BaseEstimator):
     exclude : sequence of str, default=()
         Models to exclude, such as the model to be evaluated and near-copies of it.
     n_components : int, default=32
-        Maximum number of components.
+        Maximum number of principal components in `components_`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the randomized singular value decomposition, which is used only with more than
         1500 models.
@@ -90,8 +90,7 @@ class ItemBank(Documented, BaseEstimator):
     1) / (M + 2))``. With missing answers it is the posterior mode of a Rasch model.
 
     The components are the left singular vectors of the standardized residuals, multiplied by their
-    singular values (`skbench.stats.easiness.residual_components`). A linear model on the components
-    gives more weight to earlier models that are similar to the new model.
+    singular values (`skbench.stats.easiness.residual_components`).
 
     Examples
     --------

@@ -161,7 +161,7 @@ class SequentialComparison(Sequential):
         Names of the models.
     margin : float, default=None
         Equivalence margin, smaller than the range of the scores. The verdict is "equivalent" once
-        the whole interval lies between ``-margin`` and ``margin``. None never decides
+        the whole interval lies between ``-margin`` and ``margin``. With None, the verdict is never
         "equivalent".
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
@@ -173,17 +173,17 @@ class SequentialComparison(Sequential):
     n_items : int
         Number of items so far.
     result : SequentialResult
-        The result so far. Its value is the mean of a minus b.
+        The result so far. Its `value` is the mean difference, a minus b.
 
     Notes
     -----
     The interval is the betting confidence sequence of the paired differences
     (`skbench.stats.betting`). Items are identified as in `SequentialMean`. For clustered items,
-    pass one mean per cluster. If the scores are pandas Series, both must have the same index.
+    pass one mean per cluster.
 
     In simulations with 60 looks, the verdict on two equal models was wrong in at most 5% of runs.
-    To detect a difference of 15 percentage points, it needs 1.3 to 1.6 times as many items as a
-    fixed-size test with power 0.8.
+    To detect a difference of 15 percentage points, the sequential test needs 1.3 to 1.6 times as
+    many items as a fixed-size test with power 0.8.
 
     If items are drawn with unequal probabilities, use `SequentialMean` for the weighted
     differences, with ``target=0``. Set `bounds` to the range of the weighted differences.

@@ -131,21 +131,21 @@ def leaderboard(
         Columns of the topic, which may be absent. Item ids need to be unique only within a
         topic; with None they must be unique in the whole table.
     cluster : str, default=None
-        Column of clusters of dependent items. If models answered items several times, pass the
-        item column, because answers to one item are dependent.
+        Column of clusters of dependent items. If models answered items several times, pass the item
+        column.
     topics : str or list of str, default=None
-        Columns of topics. The score is then the mean of the topic means, with equal weights. None
+        Columns of the topics to weight equally. The score is then the mean of the topic means. None
         weights items equally.
     confidence_level : float, default=0.95
-        Confidence level: of each score's interval individually, and of all pairwise differences
-        and rank sets simultaneously.
+        Confidence level of each score's interval, and simultaneous confidence level of all pairwise
+        differences and rank sets.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a model did not answer: skip them, score them 0, or raise an
         error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. By default 0 and 1 if all scores lie between them, or
-        for whole numbers a rating scale such as 1 to 5. Without bounds, or with infinite ones,
-        intervals are plain t intervals.
+        Smallest and largest possible score. If all scores are from 0 to 1, the default is (0, 1).
+        If all scores are whole numbers, a rating scale such as 1 to 5 is assumed. Otherwise, or
+        with infinite bounds, intervals are plain t intervals.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
         number, or one for each topic. None means an infinite population.
@@ -184,12 +184,13 @@ def leaderboard(
     Ranks are derived from the intervals of all ``M (M - 1) / 2`` pairwise differences
     (`compare_models`), adjusted by Bonferroni's method. One model is significantly better than
     another if the interval excludes 0. The best possible rank of a model is 1 plus the number of
-    significantly better models. The worst is M minus the number of significantly worse models.
-    Two models share a letter if neither is significantly better.
+    significantly better models. The worst possible rank is M minus the number of significantly
+    worse models. Two models share a letter if neither is significantly better.
 
     If models answered different items, scores are least-squares estimates from the shared items
-    (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score
-    on all items. `bounds` of the result reports how far missing answers could change a score.
+    (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score on
+    all items. For a model with more than 5% missing answers, `Leaderboard.bounds` contains the
+    lowest and highest score that are possible with complete answers.
 
     When not to use it: to compare two models chosen in advance (`compare_models` has more
     power); for scores where lower is better (change their sign first).

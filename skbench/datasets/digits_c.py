@@ -40,10 +40,10 @@ Corruptions: {corruptions}.
 def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> ItemData:
     """Compute digits-C, the answers of five classifiers to corrupted handwritten digits.
 
-    There are ten corruptions with five severities each. Each of these 50 pairs is a topic.
-    Accuracies range from nearly 1 at severity 1 to about 0.1 (guessing) at severity 5. The
-    answers to all images are known. Estimates from a few images per topic (`sample_items`) can
-    therefore be compared with the accuracy on all images.
+    There are ten corruptions with five severities each. Each of these 50 combinations is a topic.
+    Accuracies range from nearly 1 at severity 1 to about 0.1 (guessing) at severity 5. The data
+    contain each classifier's answer to every image. Estimates from a few images per topic
+    (`sample_items`) can therefore be compared with the accuracy on all images.
 
     Parameters
     ----------

@@ -56,17 +56,16 @@ _FEW_GROUPS = 8  # too few to correlate means and standard deviations
 class DirectEstimator(GroupEstimator):
     """Estimate each group by the mean of its own items.
 
-    This direct estimate does not use data from other groups. It is unbiased. All other estimators
-    are compared with it.
+    This direct estimate does not use data from other groups. It is unbiased.
 
     Parameters
     ----------
     interval : {"auto", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", \
     "t", "normal", "bounded"}, default="auto"
-        Kind of interval. "auto" uses "wilson" for binary scores, "t" (Student's t) for other
-        scores if `n` is known, and "normal" otherwise. Scores count as binary if every number of
-        correct answers ``z * n`` is whole. For bounded scores, the variance at each end of a "t"
-        interval includes one added item or cluster at the bound (`skbench.stats.worst_case`).
+        Kind of interval. "auto" uses "wilson" for binary scores, "t" (Student's t) for other scores
+        if `n` is known, and "normal" otherwise. Scores count as binary if every number of correct
+        answers ``z * n`` is whole. For bounded scores, each end of a "t" interval allows for one
+        unobserved item or cluster with the most extreme score (`skbench.stats.worst_case`).
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
         error, and intervals are clipped to the range. By default the bounds in `sampling` (see
@@ -87,8 +86,9 @@ class DirectEstimator(GroupEstimator):
     Raises
     ------
     ValueError
-        If the interval needs group sizes that are not given, or counts of correct answers that
-        are not whole. If a group mean lies outside `bounds`.
+        - If the interval needs group sizes, but `n` is missing.
+        - If the interval is for binary scores, but some ``z * n`` is not a whole number.
+        - If a group mean lies outside `bounds`.
 
     Warns
     -----
@@ -109,7 +109,7 @@ class DirectEstimator(GroupEstimator):
 
     - "clopper-pearson" and "bounded" have at least the nominal coverage for every n. "bounded" is
       the Chernoff-Hoeffding interval, which needs only the mean.
-    - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage on average over
+    - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage, averaged over all
       true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
     - "t" is exact for normal scores. It is far too short for few, skewed scores.
     - "wald" is far too short for small n and has no guarantee.

@@ -53,7 +53,7 @@ class ForestDisplay(Display):
 
     See Also
     --------
-    ShrinkageDisplay : Plot with an arrow from each direct to its shrunken estimate.
+    ShrinkageDisplay : Plot an arrow from each direct estimate to the shrunken estimate.
 
     Examples
     --------

@@ -146,20 +146,20 @@ def judge_agreement(
         Column of human labels; missing values are allowed. Pass None to compare only versions or
         repeats of a judge.
     judges : str or sequence of str, default=("judge",)
-        Columns of verdicts, one per judge; missing values are allowed. Verdicts must have the
-        same values as the human labels. If human labels are 0 and 1, verdicts may also be scores
+        Columns of verdicts, one per judge; missing values are allowed. Verdicts and human labels
+        must use the same set of values. If human labels are 0 and 1, verdicts may also be scores
         from 0 to 1.
     previous : str, default=None
         Column of the verdicts of an earlier version of the judge on the same answers. This
         requires exactly one judge.
     repeats : str or sequence of str, default=None
-        Columns of further verdicts of the judge on the same answers; missing values are allowed.
-        This requires exactly one judge. A column with the index of the repeat is not supported.
+        Columns of repeated verdicts of the judge on the same answers, one column per repeat;
+        missing values are allowed. This requires exactly one judge.
     event : label, default=None
-        The positive label, if labels are not 0 and 1. Error rates, bias, votes and corrected means
-        are computed for this label. Kappa and alpha use all labels.
+        The positive label, if labels are not 0 and 1. Error rates, bias, the judges' combined vote
+        and corrected means are computed for this label. Kappa and alpha use all labels.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
-        Scale of the labels for kappa (squared weights) and alpha.
+        Measurement scale of the labels, for kappa (squared weights) and alpha.
     threshold : float, default=0.5
         Smallest score that counts as a positive verdict.
     cluster : str, default=None
@@ -181,28 +181,29 @@ def judge_agreement(
         - If fewer than five answers have a human label, or verdicts of both versions.
         - If all labels are equal, or `event` does not occur.
         - If the scale of the verdicts differs from that of the labels or the other version.
-        - If there are several judges with `previous` or `repeats`.
+        - If `previous` or `repeats` is passed with several judges.
         - If repeated verdicts are words and `event` is None.
-        - If more than 10% of the repeats are new words or outside the range of the judge's numbers.
-          If all other numbers are from 0 to 1, none may be outside.
+        - If more than 10% of the repeated verdicts do not occur among the judge's verdicts (words)
+          or are outside their range (numbers).
+        - If the judge's verdicts are from 0 to 1, but a repeated verdict is not.
 
     Notes
     -----
-    All figures use the rows with a verdict and a human label.
+    The following figures use the rows with a verdict and a human label.
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
       from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values, kappa is
-      not computed. Alpha is then interval alpha with a jackknife interval (numbers), or nominal
-      alpha without an interval (words).
+      not computed. For numbers, alpha then uses the interval scale, and its confidence interval is
+      from the jackknife. For words, alpha then has no confidence interval.
     - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
     - *bias*: mean of verdict minus human label. The interval is Tango's for verdicts 0 and 1 of
       independent answers, and Student's t interval otherwise.
     - *calibration*: slope of a regression of the human labels on the scores (1 for a calibrated
       judge).
 
-    With clusters each interval uses the effective number of rows. Simulated coverage of 95%
-    intervals with 30, 100 and 400 labels was at least 0.93. `effective_judges` is computed from the
-    errors given the human label. Judges with independent errors count as one judge each.
+    With `cluster`, each interval uses the effective number of rows. Simulated coverage of 95%
+    intervals with 30, 100 and 400 labels was at least 0.93. `effective_judges` is the equivalent
+    number of judges with independent errors.
 
     The change in bias between versions equals the change in the mean verdict, because both versions
     are compared with the same labels. It is therefore estimated from all answers with verdicts of

@@ -75,8 +75,8 @@ def read_items(
         Tables: the model column. Without a model column, each file is read as one model. Logs: a
         dict from names in the logs to new names, or the new name if there is only one model.
     topic : str or list of str, default=None
-        Tables: the topic column. If there are several, the result has these columns instead of
-        `topic`. Logs: a field of the records that replaces the task, such as ``"doc.subject"``.
+        Tables: the topic column. If you pass several columns, the result has these columns instead
+        of `topic`. Logs: a field of the records that replaces the task, such as ``"doc.subject"``.
     item : str, default=None
         Tables: the column of item ids. Without item ids, models cannot be compared on the same
         items.
@@ -101,8 +101,8 @@ def read_items(
         One row per model and item, with the columns `model`, `topic`, `item` and `score`. If
         the files contain them, it also has the columns
 
-        - `cluster`: the cluster, or the item if items were answered several times;
-        - `repeat`: the number of the answer, if items were answered several times;
+        - `cluster`: the cluster, or topic and item if items were answered several times;
+        - `repeat`: the index of the answer, if items were answered several times;
         - `confidence`: the normalized probability of the most likely choice;
         - `tokens`, `seconds` and `cost` (money) of the answer, NaN if unknown.
 
@@ -116,39 +116,36 @@ def read_items(
     ValueError
         - If a file is empty, truncated or of unknown format.
         - If a line cannot be read, or one of its objects has a repeated key.
-        - If the score columns are ambiguous or not numeric, or a label is missing.
+        - If the score columns are ambiguous or not numeric, or a model, topic or item is missing.
         - If a pair of model and item occurs twice and `cluster` is not the item column.
 
     Notes
     -----
     Rows with a missing score are dropped, and the notes report their number. Item ids need to be
-    unique only within a topic. If several columns hold the topic, pass them to other functions
-    as ``topic=[...]``. If items are clusters, the cluster id is the item id with the topic in
-    front. Words such as "correct" and "False" become 1 and 0.
+    unique only within a topic. If several columns hold the topic, pass them to other functions as
+    ``topic=[...]``. Words such as "correct" and "False" become 1 and 0.
 
-    Runs with the same model name are kept apart if they answer the same topics or have different
-    settings. The notes list the new names; use `model` to rename them. Items with the same id
-    but different texts in two runs are different items.
+    Runs with the same model name count as different models if they answer the same topics or have
+    different settings. The notes list the new names. Use `model` to rename these models. Items with
+    the same id but different texts in two runs are different items.
 
     A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) contains results of
-    groups. It is expanded to one row per answer, without item ids. A table of means and standard
-    errors raises an error. ``read_with_notes(path).groups`` returns the groups of both kinds of
-    tables.
+    groups. It is expanded to one row per answer, without item ids. A table of means raises an
+    error. If it has standard errors, ``read_with_notes(path).groups`` returns the means.
 
     Details of formats:
 
-    - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the summary with the
-      same time in its name. `score` defaults to the first metric that is a number and for which
-      higher is better.
+    - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the summary with the same
+      time in its name. `score` defaults to the first numeric metric for which higher is better.
     - "inspect": ``.eval`` archives (they need zstandard) or ``.json`` logs. C (correct), P
       (partial), I (incorrect) and N (no answer) score 1, 0.5, 0 and 0. `score` is a scorer, or
       ``scorer/key`` if a scorer gives several numbers. Epochs are repeats.
-    - "helm": ``per_instance_stats.json`` and ``run_spec.json``. `score` defaults to exact_match
-      or a variant, otherwise to the first of math correctness, ifeval_strict_accuracy,
-      f1_score, rouge_l and bleu_4. Perturbed questions and training instances are skipped.
-      Train trials are repeats. `topic` and `cluster` are not supported.
-    - "euroeval": one row per bootstrap sample of a test set, because EuroEval stores no items.
-      Use `RepeatedRuns` and `MeanRankScore`. Intervals for items are invalid here. The columns
+    - "helm": ``per_instance_stats.json`` and ``run_spec.json``. `score` defaults to exact_match or
+      a variant, otherwise to the first of math correctness, ifeval_strict_accuracy, f1_score,
+      rouge_l and bleu_4. Perturbed questions and training instances are skipped. Train trials (runs
+      with different few-shot examples) are repeats. `topic` and `cluster` are not supported.
+    - "euroeval": one row per bootstrap sample of a test set, because EuroEval stores no items. Use
+      `RepeatedRuns` and `MeanRankScore`, because the rows are not independent items. The columns
       `dataset`, `task` and `language` are added. `topic` and `cluster` are not supported.
     - "every-eval-ever": instance-level JSON Lines. `score` is an `evaluation_result_id`.
     - "tau2", "tau-bench": trials are repeats.
@@ -157,11 +154,10 @@ def read_items(
     - "mteb": each subset of a task is read as an item, because MTEB stores no scores of items.
     - "junit", "pytest-json": each file is read as a model and each test as an item.
     - "promptfoo": JSON (since version 0.94) or JSON Lines. Each provider is read as a model, or
-      each provider-prompt pair if there are several prompts. Repeats of a test are repeats.
-      `score` is ``"success"`` (the default), ``"score"`` or a named score.
+      each provider-prompt pair if there are several prompts. A test that ran several times has
+      repeats. `score` is ``"success"`` (the default), ``"score"`` or a named score.
 
-    When not to use it: for means without standard errors, because their sampling variance is
-    unknown; for summaries such as ``results_*.json``, because they contain no items.
+    When not to use it: for files without per-item scores, such as ``results_*.json``.
 
     Examples
     --------

@@ -127,9 +127,9 @@ def pass_at_k(
     For an item with c correct answers in R runs, the unbiased estimate is
     ``1 - C(R - c, k) / C(R, k)`` for pass@k, and ``C(c, k) / C(R, k)`` for pass^k
     (`skbench.stats.repeats.pass_at_k`). The result is the mean over items. Its interval treats the
-    items, not the runs, as the sample (`skbench.stats.repeats.item_mean_interval`). With `cluster`, the interval uses the
-    cluster-robust CR2 variance. In simulations with 40 items and 8 runs per item, the coverage of
-    95% intervals was 0.93 to 0.98.
+    items, not the runs, as the sample (`skbench.stats.repeats.item_mean_interval`). With `cluster`,
+    the interval uses the cluster-robust CR2 variance. In simulations with 40 items and 8 runs per
+    item, the coverage of 95% intervals was 0.93 to 0.98.
 
     When not to use it: for a k that was chosen after seeing the results; with greedy decoding,
     because all runs are identical.

@@ -170,8 +170,8 @@ def leaderboard(
     -----
     UserWarning
         - If models answered different items.
-        - If a model shares no items with the others. Its rank is then undetermined.
-        - If a model has only one cluster in a topic. Its rank is then undetermined.
+        - If a model shares no items with the others, or has only one cluster in a topic. Its rank
+          is then undetermined.
 
     Notes
     -----
@@ -190,7 +190,7 @@ def leaderboard(
     If models answered different items, scores are least-squares estimates from the shared items
     (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score on
     all items. For a model with more than 5% missing answers, `Leaderboard.bounds` contains the
-    lowest and highest score that are possible with complete answers.
+    lowest and highest score possible with complete answers.
 
     When not to use it: to compare two models chosen in advance (`compare_models` has more
     power); for scores where lower is better (change their sign first).

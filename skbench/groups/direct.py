@@ -56,7 +56,7 @@ _FEW_GROUPS = 8  # too few to correlate means and standard deviations
 class DirectEstimator(GroupEstimator):
     """Estimate each group by the mean of its own items.
 
-    This direct estimate does not use data from other groups. It is unbiased.
+    This direct estimate is unbiased. It uses no data from other groups.
 
     Parameters
     ----------

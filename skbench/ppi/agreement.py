@@ -193,8 +193,8 @@ def judge_agreement(
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
       from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values, kappa is
-      not computed. For numbers, alpha then uses the interval scale, and its confidence interval is
-      from the jackknife. For words, alpha then has no confidence interval.
+      not computed. For numbers, alpha then uses the interval scale and a jackknife confidence
+      interval. For words, alpha then has no confidence interval.
     - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
     - *bias*: mean of verdict minus human label. The interval is Tango's for verdicts 0 and 1 of
       independent answers, and Student's t interval otherwise.

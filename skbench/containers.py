@@ -509,8 +509,7 @@ class Estimate(Printed):
     Parameters
     ----------
     value, low, high, standard_error : array-like of shape (n_groups,)
-        Estimate, ends of its interval and standard error, in units of the score. nan if they
-        are unknown.
+        Estimate, interval limits and standard error, in units of the score. Unknown values are nan.
     confidence_level : float
         Nominal confidence level of the intervals.
     labels : pandas.Index of length n_groups
@@ -532,8 +531,8 @@ class Estimate(Printed):
         - "model": model-based or asymptotic coverage, if the stated model is correct.
         - "none": no guarantee.
     sample_size_ratio : SampleSizeRatio, default=None
-        Relative efficiency: the number of items with which direct estimates would be equally
-        precise, divided by the number of items used, with an interval. None if it is unknown.
+        Relative efficiency with its interval: the number of items that direct estimates would need
+        for the same precision, divided by the number of items used. None if it is unknown.
     outlier_probability : array-like of shape (n_groups,), default=None
         Posterior probability that a group is an outlier (1 minus the local false discovery rate).
         The estimate of an outlier is hardly shrunk. None if the method does not estimate it.

@@ -56,8 +56,9 @@ class UnitLevelModel(Documented, BaseEstimator):
         Names of the columns.
     sampled : {"auto", "random", "not random"}, default="auto"
         Whether the answered items are a random sample of their topics, or come from `choose_items`.
-        If not, the estimate depends on the statistical model alone. "auto" assumes a random sample
-        unless the items are clearly easier or harder than the rest of their topics.
+        If they are not a random sample, the estimate depends on the statistical model alone. "auto"
+        assumes a random sample unless the items are clearly easier or harder than the rest of their
+        topics.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. None stands for 0 to 1 if all scores lie in this range,
         and for the rating scale (such as 1 to 5) if scores are whole numbers. In all other cases
@@ -102,8 +103,8 @@ class UnitLevelModel(Documented, BaseEstimator):
 
     `estimate` returns the mean over all items of the bank: the observed answers plus posterior
     draws of the unobserved ones. If more than 200 items of a topic are unobserved, the sum of their
-    scores is drawn instead of the single scores. Interval limits are scores that the model can
-    still attain. If all items were answered, the interval is the observed score.
+    scores is drawn instead of the single scores. If all items were answered, the interval is the
+    observed score.
 
     The overall score of a model combines the model-based estimate with a model-assisted one
     (difference estimator): the mean prediction plus the mean residual of the answered items. The

@@ -74,8 +74,8 @@ def compare_models(
         If models answered items several times, pass the item column.
     cluster_weight : {"item", "cluster"}, default="item"
         Whether items or clusters have equal weight. With "cluster", the estimand is the expected
-        difference on a randomly drawn cluster. The estimate averages cluster means over the items
-        that all models answered.
+        difference on a randomly drawn cluster. The estimate is the mean of the cluster means, each
+        computed from the items that all compared models answered.
     by : str or list of str, default=None
         Columns of groups, such as the topic. Models are compared within each group.
     confidence_level : float, default=0.95
@@ -84,8 +84,8 @@ def compare_models(
         Adjustment for the number of comparisons. "holm" adjusts only p-values by Holm's method;
         intervals and verdicts are adjusted by Bonferroni's.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        How to treat items that a model did not answer: skip them, score them 0, or raise an
-        error.
+        "drop" skips items that a model did not answer, "wrong" counts the missing answers as
+        incorrect (score 0), and "refuse" raises an error.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. None infers them: 0 and 1 if all scores are in this
         range, or a rating scale (such as 1 to 5) if scores are whole numbers. Otherwise, and with
@@ -122,13 +122,13 @@ def compare_models(
 
     For bounded scores, the variance at each limit of the interval includes one additional item
     with a difference at the bound (`skbench.stats.worst_case`). This allows for rare failures
-    that are absent from the sample. With clusters, it does not allow for rare failures of whole
+    that are absent from the sample. With clusters, this item does not allow for rare failures of whole
     clusters, so the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"``,
     one additional cluster at the bound is used instead.
 
-    For binary scores of independent items, the p-value is McNemar's exact one, and the interval
-    agrees with it (`skbench.stats.paired.mcnemar_interval`). The verdict is "better" if and only
-    if the interval lies above 0.
+    For binary scores of independent items, the p-value is from McNemar's exact test, and the
+    interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"
+    if and only if the interval lies above 0.
 
     Two named models are compared on the items that both answered, or by Welch's test if they
     share none. All pairs are compared by a least-squares fit of ``score = model + item``

@@ -122,9 +122,9 @@ def rank_confidence_sets(
         Covariance matrix of the estimates, in place of `standard_error`, for models that answered
         the same items.
     df : float or array-like of shape (n_models,) or (n_models, n_models), default=None
-        Degrees of freedom (items or clusters minus 1) of each model or of each pairwise
-        difference. Those of models are combined by Welch's formula. None treats standard errors
-        as known.
+        Degrees of freedom (items or clusters minus 1) of each model or of each pairwise difference.
+        Degrees of freedom of single models are combined by Welch's formula. None treats standard
+        errors as known.
     confidence_level : float, default=0.95
         Probability that the sets cover the true ranks.
     kind : {"simultaneous", "marginal"}, default="simultaneous"
@@ -157,17 +157,16 @@ def rank_confidence_sets(
 
     Notes
     -----
-    The lower end of a model's set is 1 plus the number of models significantly better than it.
-    The upper end is the number of models minus the number of significantly worse models [1]_.
-    If models are exactly tied, the set contains every rank that they share.
+    The lower end of a model's set is 1 plus the number of significantly better models. The upper
+    end is the number of models minus the number of significantly worse models [1]_.
+    For exactly tied models, coverage means that the set contains every rank that they share.
 
-    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the two-sided critical value of the t
-    distribution for significance level ``alpha / m``, its quantile at ``1 - alpha / (2 m)``. Here
-    ``m = M (M - 1) / 2`` is the number of pairs (for marginal sets, ``M - 1`` for each model).
-    `leaderboard` uses the same rule. With `df` and at least 3 clusters, the familywise error rate
-    was at most 0.058 in simulations (nominal 0.05, benchmarks/rank_sets.py). "mogstad" is the
-    published procedure. It treats standard errors as known. With 5 equal models on 10 clusters,
-    its familywise error rate was 0.175.
+    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the ``1 - alpha / (2 m)`` quantile of the t
+    distribution. Here ``m = M (M - 1) / 2`` is the number of pairs. For marginal sets, it is the
+    number of pairs with one model, ``M - 1``. `leaderboard` uses the same rule. With `df` and at
+    least 3 clusters, the familywise error rate was at most 0.058 in simulations (nominal 0.05,
+    benchmarks/rank_sets.py). "mogstad" is the published procedure. It treats standard errors as
+    known. With 5 equal models on 10 clusters, its familywise error rate was 0.175.
 
     If you have per-item scores, use `leaderboard`. It estimates the covariance and the degrees of
     freedom.

@@ -46,8 +46,8 @@ class EmpiricalBayes(GroupEstimator):
     """Shrink direct estimates toward a cross-fitted regression on features.
 
     Each estimate is a weighted mean of the group's direct estimate and the prediction of a
-    regression fitted to other groups. The weight of the direct estimate is larger for groups with
-    many items and for regressions with large errors.
+    regression fitted to other groups. The weight of the direct estimate is larger if the group has
+    many items or if the regression has large errors.
 
     Parameters
     ----------
@@ -58,20 +58,20 @@ class EmpiricalBayes(GroupEstimator):
         unless the regressor has its own transformer. The regressor's `random_state` and `n_jobs`
         are set unless you specified them.
     cv : int, splitter or None, default=None
-        Cross-fitting. None is ``CrossFitKFold()``: 8 random splits into two folds, averaged. An
-        int is one random split into that many folds. A scikit-learn splitter must hold out every
-        group equally often.
+        Splits for cross-fitting. None means ``CrossFitKFold()``: 8 random splits into two folds,
+        averaged. An int means one random split into that many folds. A scikit-learn splitter must
+        hold out every group equally often.
     prior_variance : {"pmt", "fplib", "moments", "none"}, default="pmt"
-        Estimator of the prior variance `A` and of the kurtosis from held-out residuals.
-        "pmt" and "fplib" are the corrected estimators of [3]_ from the pooled residuals of a
-        split. "pmt" is always positive. "moments" follows equations (7) and (9) of [1]_ in each
-        held-out fold; (9) lacks the factor 1/G in [1]_. "none" is "moments" from the pooled
-        residuals of a split. "moments" and "none" may be 0. Intervals then have no width.
+        Estimator of the prior variance `A` and of the kurtosis from held-out residuals. "pmt" and
+        "fplib" are the corrected estimators of [3]_ from the pooled residuals of a split. "pmt" is
+        always positive. "moments" follows equations (7) and (9) of [1]_ in each held-out fold; (9)
+        lacks the factor 1/G in [1]_. "none" applies these equations to the pooled residuals of a
+        split. With "moments" and "none", `A` may be estimated as 0. Intervals then have width 0.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
         "robust" has average coverage over groups for any shape of the prior. "length-optimal" has
-        the same guarantee and uses the weight that gives the narrowest interval. "parametric"
-        has average coverage if the prior is normal. If few groups leave `A` uncertain,
-        "length-optimal" and "parametric" intervals are widened. "fab" covers each group [4]_.
+        the same guarantee and uses the weight that gives the narrowest interval. "parametric" has
+        average coverage if the prior is normal. "length-optimal" and "parametric" intervals are
+        widened if `A` is uncertain because there are few groups. "fab" covers each group [4]_.
     kurtosis : "estimate" or float, default="estimate"
         Kurtosis of the prior for robust intervals; ``inf`` allows any kurtosis.
     sampling_variance : float, default=None

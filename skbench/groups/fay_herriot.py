@@ -28,9 +28,9 @@ _RANK_TOLERANCE = 1e-10  # for columns of length 1
 class FayHerriot(GroupEstimator):
     """Combine direct estimates with a linear regression (Fay-Herriot model, EBLUP).
 
-    The Fay-Herriot model is the linear mixed model of small area estimation. It shrinks each direct
-    estimate toward a linear regression on the features and estimates the mean squared error of each
-    result.
+    The Fay-Herriot model is the standard area-level model of small area estimation. It shrinks each
+    direct estimate toward a linear regression on the features and estimates the mean squared error
+    of each result.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class FayHerriot(GroupEstimator):
     Attributes
     ----------
     prior_variance_ : float
-        Variance `A` of the true performances around the regression.
+        Variance `A` of the true values around the regression.
     intercept_ : float
         Intercept of the regression.
     coef_ : ndarray of shape (n_columns,)
-        Coefficients, one per column of the design. A text column has one column per level except
-        the first. Redundant columns have the coefficient 0.
+        Coefficients, one per column of the design. A text column is coded as one indicator column
+        for each level except the first. Redundant columns have the coefficient 0.
     mse_ : ndarray of shape (n_groups,)
         Estimated mean squared error of each estimate.
     z_, sigma2_, n_, labels_
@@ -77,14 +77,14 @@ class FayHerriot(GroupEstimator):
     sqrt(mse)``, where `c` is the normal quantile and `mse` is the second-order mean squared error.
     Its formula depends on `method`: ``g1 + g2 + 2 g3`` for REML, with an additional bias term for
     ML and Fay-Herriot moments (Prasad and Rao 1990, Datta and Lahiri 2000, Datta, Rao and Smith
-    2005; [2]_, section 6.2). `A` is estimated, so the interval uses the larger of two values of
-    `mse`: at the estimate of `A`, and at the mean of a truncated normal distribution around it
+    2005; [2]_, section 6.2). Because `A` is estimated, the interval uses the larger of two values
+    of `mse`: at the estimate of `A`, and at the mean of a truncated normal distribution around it
     (`skbench.stats.robust_eb.plausible_prior_variances`).
 
     The guarantee is "model": coverage is asymptotic in the number of groups and requires that `u`
     and `e` are normal. If `A` is far below the sampling variances, its estimate is imprecise and
     coverage is too low: about 0.89 instead of 0.95 if `A` is a sixth of their mean, with 60 to 200
-    groups. With "adjusted-ml" it is least affected.
+    groups. The coverage of "adjusted-ml" is affected least.
 
     **When not to use it.** Do not use it if the number of features is not small compared with the
     number of groups. If models share items, the regression also fits their common errors. Use

@@ -49,13 +49,14 @@ class MixedModel(GroupEstimator):
     Parameters
     ----------
     family : {"auto", "binomial", "gaussian"}, default="auto"
-        Likelihood of the direct estimates. "binomial" models counts of correct answers on the
-        logit scale. "gaussian" models scores with normal errors of variance `sigma2`. "auto" is
-        "binomial" for correct and incorrect answers to independent items, else "gaussian".
+        Likelihood of the direct estimates. "binomial" models counts of correct answers on the logit
+        scale. "gaussian" models scores with normal errors of variance `sigma2`. "auto" is
+        "binomial" for binary scores of independent items, and otherwise "gaussian".
     model, topic : str or None, default="model" and "topic"
-        Columns of `X` with the model and the topic. If the column "model" is missing, or None,
-        all groups have the same model. If the column "topic" is missing, or None, the topics are
-        `groups`; without `groups`, each row is a topic. Any other missing column is an error.
+        Columns of `X` with the model and the topic. If `model` is None or the default column is
+        missing, all groups have the same model. If `topic` is None or the default column is
+        missing, the topics are `groups`. Without `groups`, each row is a topic. If a column with
+        another name is missing, `fit` raises an error.
     kernels : {"auto"}, list of columns or None, default="auto"
         Features of `X` that enter the model: one smooth (radial basis) kernel, one linear kernel,
         and one linear kernel within each model. Text columns are one-hot encoded. Missing numbers
@@ -70,9 +71,9 @@ class MixedModel(GroupEstimator):
     ----------
     family_ : {"binomial", "gaussian"}
     topic_variance_, interaction_variance_, shared_effect_variance_ : float
-        Prior variances of the topic effects, of the model x topic interactions, and of the
-        interactions of models with correlated item errors. The units are squared log odds or
-        squared score units. A variance is 0 if the model has no such effect.
+        Prior variances of the topic effects, of the independent model x topic interactions, and of
+        the interactions shared by models whose item errors are correlated. The units are squared
+        log odds or squared score units. A variance is 0 if the model has no such effect.
     kernel_variances_ : ndarray of shape (n_kernels,)
         Prior variances of the kernels: smooth, linear, linear within models.
     model_effects_ : Series of length n_models
@@ -82,19 +83,19 @@ class MixedModel(GroupEstimator):
         outlier's interaction is 2.5 on the logit scale. For Gaussian scores, it is 2.5 standard
         deviations of the direct estimates.
     topic_outlier_probability_ : Series of length n_topics
-        Posterior probability that the standard deviation of a topic effect is more than 3 times
-        the typical one.
+        Posterior probability that the prior standard deviation of a topic's effect is more than 3
+        times the typical value (a t distribution is a scale mixture of normals).
     outlier_share_ : float
         Estimated share of outlying groups.
     interval_inflation_ : float
-        Factor from 1 to 2 by which all intervals are widened: the square root of the estimated
-        squared error over the posterior variance.
+        Factor from 1 to 2 by which all intervals are widened: the square root of the ratio of the
+        estimated squared error to the posterior variance.
     direct_weight_ : float
         Weight of the direct estimates after the fallback (see Notes), otherwise 0.
     squared_error_ : ndarray of shape (n_groups,)
-        Approximately unbiased estimates of the squared errors (Stein's identity, which is exact
-        for normal errors with known variances). Single values are very noisy. Their mean estimates
-        the mean squared error.
+        Approximately unbiased estimates of the squared errors (Stein's identity, which is exact for
+        normal errors with known variances). A single value is very imprecise, but the mean of all
+        values estimates the mean squared error.
     n_iter_ : int
         Number of iterations.
     models_, topics_ : Index
@@ -113,18 +114,18 @@ class MixedModel(GroupEstimator):
     sklearn.exceptions.ConvergenceWarning
         If the iteration did not converge.
     UserWarning
-        If the estimates were moved toward the direct estimates, or if the topics are unknown.
+        If the estimates were shifted toward the direct estimates, or if the topics are unknown.
 
     Notes
     -----
     **Model.** ``k ~ Binomial(n, p)`` with ``logit p = mu_model + a_topic + e + phi(x)'b``, or
     ``z ~ N(., sigma2)`` with the same effects. The interaction `e` has variance ``omega^2``, or
     ``2.5^2`` if the group is an outlier. The topic effects `a` have a t distribution with 4 degrees
-    of freedom. If the errors of two models on shared items are correlated
-    (``sampling.item_correlation``), their interactions are correlated, too. Expectation
-    propagation approximates the likelihood. The variances are estimated by penalized maximum
-    likelihood, which keeps them positive [1]_. See `skbench.stats.mixed.fit_mixed` for formulas
-    and :doc:`/user_guide/mixed_model` for measured accuracy.
+    of freedom. If the item errors of two models are correlated (``sampling.item_correlation``), the
+    models' interactions are correlated, too. Expectation propagation approximates the likelihood.
+    The variances are estimated by penalized maximum likelihood, which keeps them positive [1]_. See
+    `skbench.stats.mixed.fit_mixed` for formulas and :doc:`/user_guide/mixed_model` for measured
+    accuracy.
 
     **Intervals.** An interval is equal-tailed on the scale of the model and widened by
     `interval_inflation_`. The lower limit is 0 if no answer is correct. The upper limit is 1 if
@@ -136,9 +137,8 @@ class MixedModel(GroupEstimator):
     **Fallback.** If the estimated squared error exceeds that of the direct estimates by more than
     one standard error, the estimates are shifted toward the direct estimates, with a warning.
     `direct_weight_` is the weight of the direct estimates. The intervals do not change, so an
-    estimate may lie outside its interval. In simulations the unchanged intervals covered more
-    groups than direct intervals. With 3 topics or fewer, estimates and intervals are the direct
-    ones, unless the model's intervals are at least 3% narrower.
+    estimate may lie outside its interval. With 3 topics or fewer, estimates and intervals are the
+    direct ones, unless the model's intervals are at least 3% narrower.
 
     **New groups.** ``fit_predict(X, y)`` differs from ``fit(X, y).predict(X)``, because `predict`
     treats the rows as new groups without items. The prediction for a new group uses the effects of

@@ -163,10 +163,11 @@ class PPIMean(PPIEstimator):
         regression slope for all groups that are fitted at once (`GroupedPPI`).
     interval : {"auto", "t", "z"}, default="auto"
         Type of the interval. "t" uses Student's t with a conservative variance. For binary labels,
-        the variance includes pseudo-labels. For other bounded labels, each limit is computed with
-        one additional label at that bound (`skbench.stats.worst_case`). "auto" uses Wilson's
-        interval around the estimate for binary labels of independent, unweighted rows with a tuned
-        weight. It uses "t" in all other cases, and if "t" is expected to be narrower. "z" is the
+        the variance is computed after adding two labels of 0 and two of 1. For other bounded
+        labels, each limit is computed with one additional label at that bound
+        (`skbench.stats.worst_case`). "auto" uses Wilson's interval around the estimate if labels
+        are binary, rows are independent and have no `sample_weight`, and the judge's weight is
+        tuned. It uses "t" in all other cases, and if "t" is expected to be narrower. "z" is the
         normal interval of the papers. It is much too narrow with few labels.
     bounds : tuple of two floats, default=None
         Range of the labels by definition. None infers it: 0 to 1 if all labels are in this range,
@@ -192,8 +193,9 @@ class PPIMean(PPIEstimator):
     bounds_ : tuple of two floats or None
         Range of the labels in use.
     effective_sample_size_ : float
-        Number of labels whose mean would have the same standard error. With few binary labels,
-        the ratio of interval widths differs from the ratio of standard errors.
+        Number of labels whose mean would have the same standard error. With few binary labels, the
+        interval width relative to that of the labels alone differs from the ratio of the standard
+        errors.
 
     Raises
     ------
@@ -237,8 +239,8 @@ class PPIMean(PPIEstimator):
 
     - with fewer than 10 labels;
     - if the judge's agreement with humans differs between labeled and unlabeled rows;
-    - if labels and judge scores are both binary and each judge score has about 10 to 50 labels. The
-      interval of `ChainRulePPI` is then slightly narrower.
+    - if labels and judge scores are binary and about 10 to 50 labeled rows have each of the two
+      judge scores. The interval of `ChainRulePPI` is then slightly narrower.
 
     References
     ----------

@@ -66,8 +66,9 @@ def summarize_items(
         are assumed to share the items of a topic. The cost then does not grow with the number
         of distinct items.
     topic : str or list of str or None, default="topic"
-        Topic columns, needed if item ids repeat between topics and `by` does not contain the
-        topic. "topic" may be absent. None assumes that ids are unique within `by`.
+        Topic columns, needed if item ids repeat between topics and `by` does not contain the topic.
+        The default column may be absent. With None, ids are not combined with any topic column
+        outside `by`.
     cluster : str, default=None
         The column of clusters of dependent items. A cluster may be a passage with several
         questions, or a question with several answers. If every cluster contains at most one
@@ -110,21 +111,22 @@ def summarize_items(
     Warns
     -----
     UserWarning
-        If a model has no items in a topic, if item ids do not show whether items are shared, if
-        several models answered the items of a group without `cluster`, or if scores do not vary
+        If a model has no items in a topic, if item ids do not show whether items are shared, if a
+        group contains answers of several models and `cluster` is missing, or if scores do not vary
         within any group.
 
     Notes
     -----
     For binary scores, `z = k / n`. For other scores, `z` is the mean, and `sigma2` is the sample
     variance (ddof 1) divided by n. If a group has one item, or if all its scores are equal, the
-    pooled within-group variance is used. If scores do not vary within any group, `sigma2` is nan.
-    Variances estimated from few scores are imprecise, so shrinkage estimators shrink them toward
-    the pooled variance. The weight is stored in `sampling` (`skbench.stats.moderated`).
+    pooled within-group variance is used. If scores do not vary within any group, `sigma2` is
+    nan. Variances estimated from few scores are imprecise, so shrinkage estimators shrink them
+    toward the pooled variance. `sampling` contains the weight of the pooled variance
+    (`skbench.stats.moderated`).
 
     With clusters, `z` is the item-weighted mean, with the CR2 variance and ``floor(df) + 1``
-    independent observations. df are the degrees of freedom of Bell and McCaffrey. If a group has
-    one cluster, or if all its cluster means are equal, the pooled design effect of the other
+    independent observations. Here `df` are the degrees of freedom of Bell and McCaffrey. If a group
+    has one cluster, or if all its cluster means are equal, the pooled design effect of the other
     groups is used.
 
     The dataframe's engine computes the sums, and all engines agree up to rounding. Item ids, the

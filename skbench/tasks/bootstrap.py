@@ -95,8 +95,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     items and an accuracy of at least 0.9. A model with equal scores on all items has no interval
     (nan).
 
-    `fit` draws models independently. If models share items, intervals of differences are then
-    usually too wide; use `fit_items`.
+    `fit` resamples the scores of each model independently. If models share items, intervals of
+    differences are then usually too wide. Use `fit_items` instead.
 
     References
     ----------

@@ -122,9 +122,9 @@ def compare_models(
 
     For bounded scores, the variance at each limit of the interval includes one additional item
     with a difference at the bound (`skbench.stats.worst_case`). This allows for rare failures
-    that are absent from the sample. With clusters, this item does not allow for rare failures of whole
-    clusters, so the guarantee is "each group, unless skewed". With ``cluster_weight="cluster"``,
-    one additional cluster at the bound is used instead.
+    that are absent from the sample, but not for rare failures of whole clusters. With clusters,
+    the guarantee is therefore "each group, unless skewed". With ``cluster_weight="cluster"``, one
+    additional cluster at the bound is used instead.
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"

@@ -89,7 +89,7 @@ class MixedModel(GroupEstimator):
         Estimated share of outlying groups.
     interval_inflation_ : float
         Factor from 1 to 2 by which all intervals are widened: the square root of the ratio of the
-        estimated squared error to the posterior variance.
+        estimated mean squared error to the mean posterior variance.
     direct_weight_ : float
         Weight of the direct estimates after the fallback (see Notes), otherwise 0.
     squared_error_ : ndarray of shape (n_groups,)

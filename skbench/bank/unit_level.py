@@ -56,7 +56,7 @@ class UnitLevelModel(Documented, BaseEstimator):
         Names of the columns.
     sampled : {"auto", "random", "not random"}, default="auto"
         Whether the answered items are a random sample of their topics. Samples from `choose_items`
-        are random. With "not random", the estimate depends on the statistical model alone. "auto"
+        count as random. With "not random", the estimate depends on the statistical model alone. "auto"
         assumes a random sample unless the items are clearly easier or harder than the rest of their
         topics.
     bounds : tuple of two floats, default=None

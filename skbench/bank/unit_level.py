@@ -56,9 +56,9 @@ class UnitLevelModel(Documented, BaseEstimator):
         Names of the columns.
     sampled : {"auto", "random", "not random"}, default="auto"
         Whether the answered items are a random sample of their topics. Samples from `choose_items`
-        count as random. With "not random", the estimate depends on the statistical model alone. "auto"
-        assumes a random sample unless the items are clearly easier or harder than the rest of their
-        topics.
+        count as random. With "not random", the estimate depends on the statistical model alone.
+        "auto" assumes a random sample unless the items are clearly easier or harder than the rest
+        of their topics.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. None stands for 0 to 1 if all scores lie in this range,
         and for the rating scale (such as 1 to 5) if scores are whole numbers. In all other cases

@@ -46,8 +46,8 @@ class RepeatedSamplingStudy(Printed):
     Parameters
     ----------
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        Unset random states, at any depth, get a new seed in every repetition. Each estimator is one
-        of:
+        Random states that are None get a new seed in every repetition, also in nested estimators.
+        Each estimator is one of:
 
         - an estimator of skbench,
         - an estimator with the same ``estimate`` and ``fit(X, y, sigma2, n, groups, sampling)``,
@@ -62,10 +62,10 @@ class RepeatedSamplingStudy(Printed):
     n_repeats : int, default=100
         Number of repetitions.
     replace : bool, default=False
-        Whether to sample with replacement. Then no group is excluded as too small.
+        Whether to sample with replacement. If True, no group is excluded as too small.
     share_items : bool, default=True
         Whether models that answered the same items (by item id) also have the same sample of items.
-        False samples each group separately.
+        If False, each group is sampled separately.
     variance : str, default="smoothed"
         Sampling variance of binary scores, as in `summarize_items`.
     random_state : int, RandomState, Generator or None, default=None
@@ -86,8 +86,8 @@ class RepeatedSamplingStudy(Printed):
     dropped_ : DataFrame
         Excluded groups by label, with the number of items and the reason: items, why.
     failures_ : DataFrame
-        Estimators that failed: repetition, estimator, message. `results_` does not contain these
-        repetitions.
+        Estimators that failed: repetition, estimator, message. `results_` has no rows for these
+        estimators in these repetitions.
     warnings_ : DataFrame
         Warnings of the estimators: repetition, estimator, message.
 
@@ -114,7 +114,7 @@ class RepeatedSamplingStudy(Printed):
     ``Candidate(estimator, knows_population=True)``.
 
     **When not to use it:** without the scores on all items. Use `make_items` to simulate items, or
-    `compare_estimators` to compare estimators by the sample alone.
+    `compare_estimators` if you have only a sample.
 
     References
     ----------
@@ -181,7 +181,8 @@ class RepeatedSamplingStudy(Printed):
         item : str, default="item"
             Column of item ids. Without it, models share no items.
         topic : str or list of str or None, default="topic"
-            Columns within which item ids are unique. They may be absent.
+            One or more topic columns. The same item id in two topics stands for two different
+            items. The columns may be absent.
         model : str, default="model"
             Column that names the model.
         features : dataframe or list of str, default=None

@@ -155,7 +155,8 @@ def item_audit(
         Names of the columns. If some models are versions of one another, pass the column of model
         families as `model`, so that each family counts once.
     topic : str, list of str or None, default="topic"
-        One or more columns within which item ids are unique. The default column may be absent.
+        One or more topic columns. The same item id in two topics stands for two different items.
+        The default column may be absent.
     text : str, default=None
         Column with the text or prompt of the items. Items with the same text are duplicates.
     confidence_level : float, default=0.95

@@ -41,7 +41,7 @@ def choose_items(
         Total number of items.
     topics : "topic" or None, default="topic"
         With "topic", each topic has a proportional share of the items, and at least two items if
-        `n_items` allows. None ignores topics and uses the easiness alone.
+        `n_items` is large enough. None ignores topics and uses the easiness alone.
     chances : {"informative", "equal"}, default="informative"
         Inclusion probabilities within a topic. "informative" gives higher probabilities to items
         whose outcome is hard to predict. Use it with estimators that weight by
@@ -63,11 +63,11 @@ def choose_items(
 
     Notes
     -----
-    The design is systematic sampling [1]_. Items are sorted by easiness, in reverse order for every
-    second topic, and selected at equal steps from a random start. Each item therefore has exactly
-    its stated inclusion probability. With "informative", a quarter of each topic's expected sample
-    size is divided equally among its items. Three quarters are divided in proportion to the
-    expected variance ``p (1 - p)`` of an answer.
+    Items are sorted by topic and easiness, in reverse order of easiness in every second
+    topic. A systematic sample [1]_ is drawn from a random start, so each item has exactly its
+    stated inclusion probability. With "informative", a quarter of each topic's expected sample size
+    is divided equally among its items. Three quarters are divided in proportion to the expected
+    variance ``p (1 - p)`` of an answer.
 
     References
     ----------

@@ -70,15 +70,15 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     coef_ : DataFrame of shape (n_covariates, 2)
         Coefficient and standard error of each covariate, and of "position".
     standing_ : Series of length n_models
-        0 for a finite rating, inf for a model that never lost to the others, -inf for one that
-        never won, and nan for one without direct or indirect comparisons with the others.
+        0 for a finite rating, inf for a model that never lost to the others, and -inf for a model
+        that never won. nan for a model without direct or indirect comparisons with the others.
     wins_ : DataFrame of shape (n_models, n_models)
         Number of human votes that the model in the row won against the model in the column. A tie
         counts as half a win.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf with ``ties="half"`` or without ties.
     unit_ : {"votes", "clusters"}
-        Independent unit of the standard errors.
+        Whether the standard errors treat votes or clusters as independent.
     lambda_ : float
         Weight of the judge's verdicts, from 0 (ignored) to 1 (weighted like human votes, after
         correction for bias).
@@ -93,10 +93,10 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The ratings are the coefficients of a logistic regression of the outcome on the two models
-    [1]_ (`skbench.stats.bradley_terry.fit_ratings`). Standard errors use the sandwich estimator,
-    by cluster if given. They remain valid if votes in a cluster depend on each other, and if
-    preferences are intransitive. With few clusters, intervals widen.
+    The ratings are the coefficients of a logistic regression of the outcome on the two
+    models [1]_ (`skbench.stats.bradley_terry.fit_ratings`). Standard errors use the sandwich
+    estimator, by cluster if given. They remain valid if votes in a cluster depend on each other,
+    and if preferences are intransitive. With few clusters, intervals are wider.
 
     A model that never lost, or never won, against the others has an infinite rating. A model
     without direct or indirect comparisons with the others has no rating. These ratings are nan, and
@@ -109,7 +109,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     When not to use it:
 
     - If answers have individual scores. Use `leaderboard`.
-    - For a table of counts. Repeat its rows first.
+    - For a table of counts of votes. First repeat each row as many times as its count.
     - With a judge in `GridSearchCV`, because `GridSearchCV` needs the outcomes of all votes.
 
     References

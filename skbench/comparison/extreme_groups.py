@@ -95,23 +95,23 @@ def extremes(
 
     Notes
     -----
-    The lowest of many direct estimates is biased downward, because the group with the lowest
-    estimate is usually also an unlucky one. The lowest of shrunken estimates is too high. The
-    mean of the lowest score over joint draws avoids both errors. On MMLU-Pro, with 43 topics of
-    ten items, the root mean square error was 0.42 to 0.47 times that of direct extremes. The
-    coverage of intervals was 0.90 to 0.96.
+    The lowest of many direct estimates is biased downward, because the group with the
+    lowest estimate was usually also unlucky. The lowest of shrunken estimates is too high. The mean
+    of the lowest score over joint draws avoids both biases. On MMLU-Pro, with 43 topics of ten
+    items, the root mean square error was 0.42 to 0.47 times that of the lowest and highest direct
+    estimates. The coverage of intervals was 0.90 to 0.96.
 
     The draws describe expected scores. Suppose that the benchmark has exactly `N` items, and `n` of
     them were answered, `k` correctly. For the mean over these `N` items, pass
     ``(k + rng.binomial(N - n, draws)) / N``.
 
     If groups hardly differ, draws of the worst score are too low and those of the gap too large.
-    With two models and twelve equal topics, quantiles cover the true worst score in only a third
-    of cases. The equality of all groups is therefore tested
-    (`skbench.stats.posterior.equality_p_value`). If it is not rejected, the intervals of the worst
-    and the best score also include the interval of the mean of all groups. The interval of the gap
-    then starts at 0, and that of the ratio ends at 1. The point estimates are not adjusted, so
-    report such a gap as "at most `high`".
+    With two models and twelve equal topics, quantiles of the draws cover the true worst score in
+    only a third of cases. The equality of all groups is therefore tested
+    (`skbench.stats.posterior.equality_p_value`). If equality is not rejected, the intervals of the
+    worst and the best score also include the interval of the mean of all groups. The interval of
+    the gap then starts at 0, and that of the ratio ends at 1. The point estimates are not adjusted,
+    so report such a gap as "at most `high`".
 
     When not to use it:
 

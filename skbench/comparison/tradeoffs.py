@@ -148,8 +148,9 @@ def tradeoff(
     model, item : str
         Names of the columns.
     topic : str or list of str or None, default="topic"
-        One or more columns within which item ids are unique. The default column may be absent.
-        None means that item ids are unique in the whole table.
+        One or more topic columns. The same item id in two topics stands for two different items.
+        The default column may be absent. With None, an item id stands for one item in the whole
+        table.
     cluster : str, default=None
         Column of clusters of dependent items. Pass the item column if models answered items
         several times.
@@ -159,8 +160,8 @@ def tradeoff(
     greater_is_better : bool, default=True
         Whether high scores are good.
     confidence_level : float, default=0.95
-        Joint confidence level of the two intervals of each model, and joint level of all statements
-        that a model is dominated.
+        Probability that both intervals of a model cover the true values. Also the probability that
+        every model reported as dominated really is dominated.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         How to treat items that a model did not answer, as in `leaderboard`.
     bounds : tuple of two floats, default=None
@@ -202,19 +203,19 @@ def tradeoff(
     separate simultaneous intervals                                0.03 to 0.07
     =======================================  ====================  =======================
 
-    The mean cost determines the bill, even if few items make up most of it. Costs are skewed to the
-    right, so t intervals are too often below the true mean. Cost intervals are therefore corrected
-    for skewness, after adding a copy of the largest cost (`skbench.stats.frontier.skewed_ends`).
-    For lognormal costs with a log standard deviation of up to 1, the error rate is then at most the
-    nominal rate. With a log standard deviation of 1.5 and two models, the error rate is up to 0.07.
-    For comparison, the largest of 50 costs is about 10 times the median cost if the log standard
-    deviation is 1, and 30 times if it is 1.5. With 6 to 10 items or 5 clusters, cost intervals at
-    level 0.975 have a coverage of 0.93 to 0.95.
+    Models are compared by their mean cost, because the mean determines the bill. Costs are skewed
+    to the right, so t intervals are too often below the true mean. Cost intervals are therefore
+    corrected for skewness (`skbench.stats.frontier.skewed_ends`). For lognormal costs with a log
+    standard deviation of up to 1, the error rate is then at most the nominal rate. With a log
+    standard deviation of 1.5 and two models, the error rate is up to 0.07. For comparison, the
+    largest of 50 costs is about 10 times the median cost if the log standard deviation is 1, and 30
+    times if it is 1.5. With 6 to 10 items or 5 clusters, cost intervals at level 0.975 have a
+    coverage of 0.93 to 0.95.
 
     The error rate is higher if expensive items are rare, because a sample without them looks cheap.
     Suppose that a fraction `p` of a model's costs is 5 or 10 instead of 1, and that a worse model
-    has the same mean but constant costs. The first model is then wrongly reported to dominate about
-    as often as a sample has no expensive item, ``(1 - p)^n``:
+    has the same mean but constant costs. If a sample of `n` items has no expensive item, the first
+    model is wrongly reported as dominating. The probability of such a sample is ``(1 - p)^n``:
 
     =====  ====  ============
     items  p     error rate
@@ -224,9 +225,9 @@ def tradeoff(
     100    0.05  0.005
     =====  ====  ============
 
-    If the cost of a model is the same on all items, it is taken as known exactly (a list price).
-    Models with equal prices are compared by their scores. Costs may also be equal by chance, so
-    skbench warns if the costs of other models vary.
+    If the cost of a model is the same on all items, this cost is assumed to be known exactly (a
+    list price). Models with equal prices are compared by their scores. Costs may also be equal by
+    chance, so skbench warns if the costs of other models vary.
 
     When not to use it: for costs per run instead of per item (a fixed fee), or if costs are missing
     because answers failed or timed out.

@@ -56,14 +56,16 @@ def trend(
         Per-item scores, one row per version and item, in any dataframe that narwhals reads.
     order : str or list of str, default="version"
         Column with one number or date (or ISO date as text) for each version, or a list of the
-        version names in order, with equal steps. If the default column is absent, dates or numbers
-        are read from model names that do not differ otherwise, such as ada-2024-05 or ada-v2.
+        version names in order, with equal steps between versions. If the default column is absent,
+        dates or numbers are read from model names that do not differ otherwise, such as ada-2024-05
+        or ada-v2.
     model : str, default="model"
-        Column with the names of the versions. If it has only one value or is absent, the values of
-        `order` are the names of the versions.
+        Column with the names of the versions. If this column has only one value or is absent, the
+        values of `order` are the names of the versions.
     topic : str or list of str or None, default="topic"
-        One or more columns within which item ids are unique. The default column may be absent.
-        None means that item ids are unique in the whole table.
+        One or more topic columns. The same item id in two topics stands for two different items.
+        The default column may be absent. With None, an item id stands for one item in the whole
+        table.
     item, score : str
         Names of the columns. High scores are good.
     cluster : str, default=None
@@ -115,10 +117,10 @@ def trend(
 
     Items have equal weights across topics. If versions answered different items, the version scores
     are the least-squares fit of ``score = version + item``
-    (`skbench.stats.shared_items.shared_item_scores`). For bounded scores, each interval end is
-    computed after adding the most unfavorable possible item (`skbench.stats.worst_case`). For
-    scores of 0 and 1 on independent items, the difference between the first and the last version is
-    tested by McNemar's exact test, as in `compare_models`.
+    (`skbench.stats.shared_items.shared_item_scores`). For bounded scores, intervals also allow for
+    an extreme item that the sample missed (`skbench.stats.worst_case`). For scores of 0 and 1 on
+    independent items, the difference between the first and the last version is tested by McNemar's
+    exact test, as in `compare_models`.
 
     Intervals of the version scores are simultaneous (max-t, or Bonferroni with few clusters). For
     scores of 0 and 1 on independent items, they are Clopper-Pearson intervals at the adjusted
@@ -128,7 +130,7 @@ def trend(
 
     - For versions with scores that are not comparable (another judge, another grading prompt).
     - To find the version that introduced a loss. Compare adjacent versions.
-    - To extrapolate.
+    - To predict the scores of future versions.
 
     References
     ----------

@@ -36,25 +36,26 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     model. Accuracies on small tasks are shrunk toward the model's accuracies on other tasks.
 
     When not to use it: for scores that are not counts of correct answers, or for clustered items.
-    It assumes independent errors between models, so do not use it to compare models on shared
-    items. With few tasks the results depend on the prior; check `prior_sensitivity`.
+    The model assumes independent errors between models, so do not use it to compare models on
+    shared items. With few tasks the results depend on the prior; check `prior_sensitivity`.
     `TaskBootstrap` has fewer assumptions.
 
     Parameters
     ----------
     solver : {"quadrature", "gibbs"}, default="quadrature"
-        "quadrature" integrates over (a, b) on a grid and draws independently from it. "gibbs" is
+        "quadrature" integrates over (a, b) on a grid, and its draws are independent. "gibbs" is
         the slice-within-Gibbs sampler of [1]_ with four chains; it raises an error if the chains
         have not converged.
     kind : {"parameter", "predictive"}, default="parameter"
         Whether draws are accuracies or scores on new test sets of the same sizes. Intervals of such
         scores are about sqrt(2) times as wide.
     prior : "uniform", "exponential", pair or dict, default="uniform"
-        With "uniform", the mean ``a / (a + b)`` and the intraclass correlation ``1 / (1 + a + b)``
-        of items of a task are uniform on (0, 1). With "exponential", `a` and `b` are exponential
-        with mean 10,000 as in [1]_. This prior assumes that tasks are similar, and performs poorly
-        on small test sets. A pair of frozen scipy distributions is used as the independent priors
-        of `a` and `b`, truncated to positive values. A dict contains a prior for each model.
+        With "uniform", the mean ``a / (a + b)`` and the correlation between items of the same task,
+        ``1 / (1 + a + b)``, are uniform on (0, 1). With "exponential", `a` and `b` are exponential
+        with mean 10,000 as in [1]_. The exponential prior assumes that tasks are similar, and
+        performs poorly on small test sets. A pair of frozen scipy distributions is used as the
+        independent priors of `a` and `b`, truncated to positive values. A dict contains a prior for
+        each model.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
@@ -65,7 +66,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     models_, labels_ : pandas.Index of length n_models
         Names of the models, sorted.
     tasks_ : pandas.Index of length n_tasks
-        Names of the tasks, sorted. With categories it is a MultiIndex of category and task.
+        Names of the tasks, sorted. With categories, a MultiIndex of category and task.
     labels : tuple
         ``(models_, tasks_)``.
     k_, n_ : ndarray of shape (n_models, n_tasks)
@@ -79,8 +80,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         Log marginal likelihood of the individual answers under the prior, without binomial
         coefficients; nan with ``solver="gibbs"``.
     diagnostics_ : DataFrame of shape (n_models, n_diagnostics)
-        With quadrature: the posterior mass at the edge of the grid, and the change of the log
-        evidence on a grid with half the points (a conservative bound of the error). With Gibbs:
+        With quadrature: the posterior mass at the edge of the grid, and how much the log evidence
+        changes on a grid with half the points (a conservative bound on the error). With Gibbs:
         effective sample sizes and R-hat of `log a`, `log b` and the mean accuracy.
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
         All draws, computed on first access. Use `iter_draws` to avoid storing them.
@@ -105,8 +106,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
     If `draws_` would have more than 10^8 values, weighted means over many tasks are drawn without
     drawing each accuracy. Given (a, b), the mean is drawn from a skewness-corrected normal
-    distribution with exact first three moments. Draws of means with different weights are then
-    independent given (a, b), so do not compare them draw by draw.
+    distribution with exact first three moments. Means with different weights are then drawn
+    separately, so do not use differences between their draws.
 
     The default prior differs from [1]_. The table shows root mean square errors of the accuracies
     on tasks in percentage points, for the 16 models and 19 tasks of [1]_. With 711 or more items
@@ -122,8 +123,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
     Gibbs chains start at draws from the prior. If tasks differ and the prior has `a` and `b` in the
     thousands, the chains often fail to converge. `fit` then raises an error, because the effective
-    sample size of a model is below 100. Under the uniform prior, `fit` mostly raises this error
-    because `n_draws` is too small. The table is from simulations with 1 to 19 tasks of 5 to 20,000
+    sample size of a model is below 100. Under the uniform prior, the usual reason for this error is
+    that `n_draws` is too small. The table is from simulations with 1 to 19 tasks of 5 to 20,000
     items and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). It shows how much the
     posterior means differ from those of quadrature, in posterior standard deviations:
 

@@ -63,8 +63,8 @@ class MeanRankScore(Documented, BaseEstimator):
     Raises
     ------
     ValueError
-        If a column is missing, if a data set has no score or more than one task or language, or if
-        some raw scores of a model are missing. With ``variant="welch"``, also if a model has only
+        If a column or some raw scores of a model are missing, or if a data set has no scores or
+        belongs to several tasks or languages. With ``variant="welch"``, also if a model has only
         one raw score on a data set.
 
     Notes

@@ -63,10 +63,10 @@ def choose_items(
 
     Notes
     -----
-    Items are sorted by topic and easiness, in reverse order of easiness in every second
-    topic. A systematic sample [1]_ is drawn from a random start, so each item has exactly its
-    stated inclusion probability. With "informative", a quarter of each topic's expected sample size
-    is divided equally among its items. Three quarters are divided in proportion to the expected
+    Items are sorted by topic and easiness, in reverse order of easiness in every second topic. A
+    systematic sample [1]_ is drawn from a random start, so each item has exactly its stated
+    inclusion probability. With "informative", a quarter of each topic's expected sample size is
+    divided equally among its items. Three quarters are divided in proportion to the expected
     variance ``p (1 - p)`` of an answer.
 
     References

@@ -93,10 +93,10 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The ratings are the coefficients of a logistic regression of the outcome on the two
-    models [1]_ (`skbench.stats.bradley_terry.fit_ratings`). Standard errors use the sandwich
-    estimator, by cluster if given. They remain valid if votes in a cluster depend on each other,
-    and if preferences are intransitive. With few clusters, intervals are wider.
+    The ratings are the coefficients of a logistic regression of the outcome on the two models [1]_
+    (`skbench.stats.bradley_terry.fit_ratings`). Standard errors use the sandwich estimator, by
+    cluster if given. They remain valid if votes in a cluster depend on each other, and if
+    preferences are intransitive. With few clusters, intervals are wider.
 
     A model that never lost, or never won, against the others has an infinite rating. A model
     without direct or indirect comparisons with the others has no rating. These ratings are nan, and

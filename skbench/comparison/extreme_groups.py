@@ -95,11 +95,11 @@ def extremes(
 
     Notes
     -----
-    The lowest of many direct estimates is biased downward, because the group with the
-    lowest estimate was usually also unlucky. The lowest of shrunken estimates is too high. The mean
-    of the lowest score over joint draws avoids both biases. On MMLU-Pro, with 43 topics of ten
-    items, the root mean square error was 0.42 to 0.47 times that of the lowest and highest direct
-    estimates. The coverage of intervals was 0.90 to 0.96.
+    The lowest of many direct estimates is biased downward, because the group with the lowest
+    estimate was usually also unlucky. The lowest of shrunken estimates is too high. The mean of the
+    lowest score over joint draws avoids both biases. On MMLU-Pro, with 43 topics of ten items, the
+    root mean square error was 0.42 to 0.47 times that of the lowest and highest direct estimates.
+    The coverage of intervals was 0.90 to 0.96.
 
     The draws describe expected scores. Suppose that the benchmark has exactly `N` items, and `n` of
     them were answered, `k` correctly. For the mean over these `N` items, pass

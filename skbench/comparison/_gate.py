@@ -65,14 +65,14 @@ def gate(
         Whether `margin` is a proportion of the baseline's mean. The sampling error of this mean is
         ignored.
     fail : {"worse", "margin"}, default="worse"
-        With "worse", the gate fails if the candidate is significantly worse and the interval
-        includes a loss as large as the margin. With "margin", it fails only if the loss is
+        With "worse", the gate fails if the candidate is significantly worse and the interval does
+        not exclude losses of at least the margin. With "margin", the gate fails only if the loss is
         significantly larger than the margin.
     worst : float, default=None
-        Floor for the candidate's worst topic of `by`, in the units of the score. The gate fails
-        if the whole interval of the worst topic's score (`extremes`) is below the floor. To pass,
-        the whole interval must be at or above the floor. Without a bank, the candidate's mean on
-        every topic must also reach the floor.
+        Floor for the candidate's score on its worst topic (see `by`). The gate fails if the whole
+        interval of the worst topic's score (`extremes`) is below the floor. To pass, the whole
+        interval must be at or above the floor. Without a bank, the candidate's mean on every topic
+        must also reach the floor.
     missing : {"drop", "wrong"}, default="drop"
         How to treat items that one of the two models did not answer: skip them with a warning,
         or score them 0.
@@ -82,9 +82,9 @@ def gate(
     model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
-        Columns that define the topics. With a bank, pass its topic column. The result has one row
-        per topic in `topics`. The verdict still refers to all items, with equal weights. Topics
-        have no verdicts, and their intervals are not adjusted for multiple comparisons.
+        Columns that define the topics. With a bank, pass its topic column. The attribute `topics`
+        of the result then has one row per topic. The verdict still refers to all items, with equal
+        weights. Intervals of topics are not adjusted for multiple comparisons.
     bounds, population
         As in `compare_models`. With `by`, `population` has one number per topic.
     confidence_level : float, default=0.95
@@ -116,28 +116,24 @@ def gate(
     The interval is that of `compare_models` for candidate minus baseline. The gate passes if
     ``low > -margin``. Otherwise it fails if ``high < 0`` (``fail="worse"``) or ``high < -margin``
     (``fail="margin"``). In all other cases it is undecided. For bounded scores other than 0 and 1,
-    both ends of the interval allow for one unobserved item or cluster with the most extreme score,
-    because rare large losses are easily missed.
+    the interval is widened at both ends, as if one more item or cluster had the most extreme score.
+    This guards against large losses that are too rare to be in the sample.
 
-    **Worst topic.** Its score is estimated from 4000 joint posterior draws of all topics, with a
+    **Worst topic.** This score is estimated from 4000 joint posterior draws of all topics, with a
     fixed seed. The draws come from the bank, or from a `MixedModel` fitted to the topics of both
-    models. The interval is that of the minimum over topics, so it needs no adjustment for their
-    number. If several topics may be equally low, the interval is widened to include the interval of
-    their mean. In 16 simulated settings at confidence level 0.95, a candidate whose worst topic was
-    exactly at the floor failed in at most 3.8% of runs.
+    models. The interval is that of the minimum over topics, so it needs no adjustment for the
+    number of topics. If the data cannot show which of several topics is lowest, the upper end of
+    the interval is at least that of the mean score over these topics.
 
     The gate cannot pass if the candidate has no answers in a topic, or (without a bank) a mean
-    below the floor there. A pass is weak evidence for a topic with few items, because its draws are
-    shrunk toward the other topics. In a simulation with the floor 0.7, five topics of 100 items had
-    the score 0.9, and a sixth topic had the score 0.5. The gate passed in 14.5% of runs if the
-    sixth topic had five items, and in 7% if it had ten.
+    below the floor there. A pass is weak evidence for a topic with few items, because the topic's
+    draws are shrunk toward the other topics.
 
-    **Power.** `power` is the probability that the gate fails a candidate whose loss equals the
-    margin, with as many items as in these data. With ``fail="margin"``, it is the probability that
-    an equally good candidate passes. `items_needed` is the number of items for a power of 0.8.
-    `power` and `items_needed` are computed from McNemar's exact test for binary scores, from a
-    noncentral t distribution for other scores, and from the posterior standard deviation with a
-    bank.
+    **Power.** `power` is the probability that a gate with this number of items fails a candidate
+    whose loss equals the margin. With ``fail="margin"``, it is the probability that an equally good
+    candidate passes. `items_needed` is the number of items for a power of 0.8. `power` and
+    `items_needed` are computed from McNemar's exact test for binary scores, from a noncentral t
+    distribution for other scores, and from the posterior standard deviation with a bank.
 
     When not to use it: repeatedly during a run (use `SequentialComparison`); to show that a
     candidate is better (use `compare_models`).

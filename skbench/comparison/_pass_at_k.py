@@ -97,7 +97,7 @@ def pass_at_k(
     k : int, default=3
         Number of answers k. Every item needs at least k runs.
     all_of_them : bool, default=False
-        Whether all k answers must be correct (pass^k).
+        Whether all k answers must be correct (pass^k), instead of at least one (pass@k).
     by : str or list of str, default=None
         Columns of topics, for one estimate per model and topic.
     model, item, score, n_correct, n_runs : str
@@ -107,7 +107,7 @@ def pass_at_k(
         Columns of the topic, which may be absent. Item ids need to be unique only within a
         topic; with None they must be unique in the whole table.
     cluster : str, default=None
-        Column of clusters of dependent items, such as the repository of several issues.
+        Column of clusters of dependent items, such as GitHub issues from the same repository.
     confidence_level : float, default=0.95
         Confidence level of each interval.
 
@@ -119,8 +119,8 @@ def pass_at_k(
     Raises
     ------
     ValueError
-        If `k` exceeds the number of runs of any item, scores are not 0 or 1, or counts are
-        impossible. Also as in `leaderboard`.
+        If an item has fewer than `k` runs, scores are not 0 or 1, or counts are impossible. Also as
+        in `leaderboard`.
 
     Notes
     -----
@@ -128,8 +128,8 @@ def pass_at_k(
     ``1 - C(R - c, k) / C(R, k)`` for pass@k, and ``C(c, k) / C(R, k)`` for pass^k
     (`skbench.stats.repeats.pass_at_k`). The result is the mean over items. Its interval treats the
     items, not the runs, as the sample (`skbench.stats.repeats.item_mean_interval`). With `cluster`,
-    the interval uses the cluster-robust CR2 variance. In simulations with 40 items and 8 runs per
-    item, the coverage of 95% intervals was 0.93 to 0.98.
+    the interval uses the cluster-robust CR2 variance. Simulated coverage of 95% intervals with 40
+    items and 8 runs per item was 0.93 to 0.98.
 
     When not to use it: for a k that was chosen after seeing the results; with greedy decoding,
     because all runs are identical.

@@ -30,7 +30,7 @@ class SequentialMean(Sequential):
         The verdict is "precise" once the interval is no wider than this. Without `target` and
         `width`, the verdict stays "undecided".
     bounds : tuple of two floats, default=(0, 1)
-        Range of the scores by their definition.
+        Lowest and highest possible score.
     name : str, default=None
         Name of the model, which is stored in the state.
     max_items : int, default=None
@@ -161,10 +161,9 @@ class SequentialComparison(Sequential):
         Names of the models.
     margin : float, default=None
         Equivalence margin, smaller than the range of the scores. The verdict is "equivalent" once
-        the whole interval lies between ``-margin`` and ``margin``. With None, the verdict is never
-        "equivalent".
+        the whole interval lies between ``-margin`` and ``margin``, and never if `margin` is None.
     bounds : tuple of two floats, default=(0, 1)
-        Range of the scores by their definition.
+        Lowest and highest possible score.
     max_items, futility, confidence_level : int, float and float
         As in `SequentialMean`.
 
@@ -178,15 +177,14 @@ class SequentialComparison(Sequential):
     Notes
     -----
     The interval is the betting confidence sequence of the paired differences
-    (`skbench.stats.betting`). Items are identified as in `SequentialMean`. For clustered items,
-    pass one mean per cluster.
+    (`skbench.stats.betting`). Pass the ids of the items as ``items=``, so that no item is counted
+    twice. For clustered items, pass the mean of each cluster and the ids of the clusters.
 
     In simulations with 60 looks, the verdict on two equal models was wrong in at most 5% of runs.
-    To detect a difference of 15 percentage points, the sequential test needs 1.3 to 1.6 times as
-    many items as a fixed-size test with power 0.8.
 
-    If items are drawn with unequal probabilities, use `SequentialMean` for the weighted
-    differences, with ``target=0``. Set `bounds` to the range of the weighted differences.
+    If items are drawn with unequal probabilities, divide each difference by the item's selection
+    probability. Pass the weighted differences to `SequentialMean` with ``target=0`` and their range
+    as `bounds`.
 
     When not to use it: if the number of items is fixed in advance (use `compare_models`).
 

@@ -147,8 +147,8 @@ def leaderboard(
         If all scores are whole numbers, a rating scale such as 1 to 5 is assumed. Otherwise, or
         with infinite bounds, intervals are plain t intervals.
     population : int, Series or dict, default=None
-        Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
-        number, or one for each topic. None means an infinite population.
+        Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a
+        random sample of the benchmark. None means an infinite population.
     bank : ItemBank, default=None
         Item bank of earlier models' answers. With a bank, scores, differences and ranks are
         estimated for all items of the bank, from joint posterior draws (`ItemBank.sample`).
@@ -190,7 +190,7 @@ def leaderboard(
     If models answered different items, scores are least-squares estimates from the shared items
     (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score on
     all items. For a model with more than 5% missing answers, `Leaderboard.bounds` contains the
-    lowest and highest score possible with complete answers.
+    lowest and highest score that the model could have without missing answers.
 
     When not to use it: to compare two models chosen in advance (`compare_models` has more
     power); for scores where lower is better (change their sign first).

@@ -64,8 +64,8 @@ class DirectEstimator(GroupEstimator):
     "t", "normal", "bounded"}, default="auto"
         Kind of interval. "auto" uses "wilson" for binary scores, "t" (Student's t) for other scores
         if `n` is known, and "normal" otherwise. Scores count as binary if every number of correct
-        answers ``z * n`` is whole. For bounded scores, each end of a "t" interval allows for one
-        unobserved item or cluster with the most extreme score (`skbench.stats.worst_case`).
+        answers ``z * n`` is whole. For bounded scores, a "t" interval is widened at both ends, as
+        if one more item or cluster had the most extreme score (`skbench.stats.worst_case`).
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
         error, and intervals are clipped to the range. By default the bounds in `sampling` (see

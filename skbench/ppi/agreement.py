@@ -178,7 +178,8 @@ def judge_agreement(
     ------
     ValueError
         - If a column is missing.
-        - If fewer than five answers have a human label, or verdicts of both versions.
+        - If fewer than five answers have a human label, or fewer than five have verdicts of both
+          versions.
         - If all labels are equal, or `event` does not occur.
         - If the scale of the verdicts differs from that of the labels or the other version.
         - If `previous` or `repeats` is passed with several judges.
@@ -192,12 +193,12 @@ def judge_agreement(
     The following figures use the rows with a verdict and a human label.
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
-      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten values, kappa is
-      not computed. For numbers, alpha then uses the interval scale and a jackknife confidence
-      interval. For words, alpha then has no confidence interval.
+      from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten different labels,
+      kappa is not computed. Alpha then uses the interval scale and a jackknife confidence interval
+      for numbers, and has no interval for words.
     - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
-    - *bias*: mean of verdict minus human label. The interval is Tango's for verdicts 0 and 1 of
-      independent answers, and Student's t interval otherwise.
+    - *bias*: mean of verdict minus human label. If verdicts are 0 or 1 and answers are independent,
+      the interval is Tango's. Otherwise, it is Student's t interval.
     - *calibration*: slope of a regression of the human labels on the scores (1 for a calibrated
       judge).
 
@@ -206,10 +207,10 @@ def judge_agreement(
     number of judges with independent errors.
 
     The change in bias between versions equals the change in the mean verdict, because both versions
-    are compared with the same labels. It is therefore estimated from all answers with verdicts of
-    both versions. For verdicts 0 and 1 of independent answers, p-values are from McNemar's exact
-    test. Otherwise they are from a cluster-robust t test. The noise of repeats is estimated by
-    `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
+    are compared with the same labels. The change is therefore estimated from all answers with
+    verdicts of both versions. If verdicts are 0 or 1 and answers are independent, p-values are from
+    McNemar's exact test. Otherwise they are from a cluster-robust t test. The noise of repeats is
+    estimated by `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
 
     When not to use it: if rows were selected for labeling by their verdicts; for versions that
     judged different answers (use `PPIMean` for each version).

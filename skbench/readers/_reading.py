@@ -64,8 +64,7 @@ def read_items(
     ----------
     path : str, path-like, mapping, or list of them
         Files and folders. Text files may be compressed (.gz, .bz2, .xz). A mapping must be the
-        return value of ``lm_eval.simple_evaluate``. It gives the same rows as the files of that
-        run.
+        return value of ``lm_eval.simple_evaluate``.
     format : str, default=None
         One of "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo",
         "tau2", "tau-bench", "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench",
@@ -101,7 +100,8 @@ def read_items(
         One row per model and item, with the columns `model`, `topic`, `item` and `score`. If
         the files contain them, it also has the columns
 
-        - `cluster`: the cluster, or topic and item if items were answered several times;
+        - `cluster`: the cluster from the file, or an id made of topic and item if items were
+          answered several times;
         - `repeat`: the index of the answer, if items were answered several times;
         - `confidence`: the normalized probability of the most likely choice;
         - `tokens`, `seconds` and `cost` (money) of the answer, NaN if unknown.
@@ -129,14 +129,15 @@ def read_items(
     different settings. The notes list the new names. Use `model` to rename these models. Items with
     the same id but different texts in two runs are different items.
 
-    A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) contains results of
-    groups. It is expanded to one row per answer, without item ids. A table of means raises an
-    error. If it has standard errors, ``read_with_notes(path).groups`` returns the means.
+    A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) is expanded to one
+    row per answer, without item ids. A table of means raises an error. If it has standard errors,
+    ``read_with_notes(path).groups`` returns the means.
 
     Details of formats:
 
-    - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the summary with the same
-      time in its name. `score` defaults to the first numeric metric for which higher is better.
+    - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the ``results_*.json``
+      file with the same timestamp. `score` defaults to the first numeric metric for which higher is
+      better.
     - "inspect": ``.eval`` archives (they need zstandard) or ``.json`` logs. C (correct), P
       (partial), I (incorrect) and N (no answer) score 1, 0.5, 0 and 0. `score` is a scorer, or
       ``scorer/key`` if a scorer gives several numbers. Epochs are repeats.

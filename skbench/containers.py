@@ -81,7 +81,7 @@ class Sampling(Printed):
         None disables this check.
     bounds : tuple of two floats, default=None
         Lowest and highest possible score. Direct intervals of scores other than 0 and 1 then
-        allow for one additional worst-case observation (`skbench.stats.worst_case`). None if
+        allow for rare scores that the sample missed (`skbench.stats.worst_case`). None if
         the range is unknown.
 
     Raises

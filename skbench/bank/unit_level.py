@@ -108,12 +108,13 @@ class UnitLevelModel(Documented, BaseEstimator):
 
     The overall score of a model combines the model-based estimate with a model-assisted one
     (difference estimator): the mean prediction plus the mean residual of the answered items. The
-    more the two estimates disagree, the larger is the weight of the model-assisted one
+    more the two estimates disagree, the more weight the model-assisted estimate receives
     (`skbench.stats.assisted.combined`). The draws are shifted and rescaled to the combined mean and
     variance.
 
-    For scores that are not binary, the sample may miss rare failures. The draws therefore include
-    one additional score at the bound per model (`skbench.stats.worst_case`).
+    For bounded scores that are not binary, the variance of a model's draws includes one
+    hypothetical score at the lowest (draws shifted down) or highest (draws shifted up) possible
+    value (`skbench.stats.worst_case`). This allows for rare scores that the sample missed.
 
     `summary_` contains a model-assisted estimate for each topic, without borrowing strength from
     other topics. It is the mean prediction without the topic effect, plus the mean residual.

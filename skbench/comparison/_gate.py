@@ -115,9 +115,13 @@ def gate(
     -----
     The interval is that of `compare_models` for candidate minus baseline. The gate passes if
     ``low > -margin``. Otherwise it fails if ``high < 0`` (``fail="worse"``) or ``high < -margin``
-    (``fail="margin"``). In all other cases it is undecided. For bounded scores other than 0 and 1,
-    the interval is widened at both ends, as if one more item or cluster had the most extreme score.
-    This guards against large losses that are too rare to be in the sample.
+    (``fail="margin"``). In all other cases it is undecided.
+
+    For bounded scores other than 0 and 1, the standard error of each limit is computed from the
+    differences plus one hypothetical difference at the lowest (lower limit) or highest (upper
+    limit) possible value (`skbench.stats.worst_case`). This allows for rare differences that the
+    sample missed. The estimate does not change. The lower limit is also shifted down as if the mean
+    included the hypothetical difference (with clusters, one hypothetical cluster).
 
     **Worst topic.** This score is estimated from 4000 joint posterior draws of all topics, with a
     fixed seed. The draws come from the bank, or from a `MixedModel` fitted to the topics of both

@@ -120,20 +120,20 @@ def compare_models(
     Several answers to an item are averaged first. The mean difference has the cluster-robust CR2
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
-    For bounded scores, the variance at each limit of the interval includes one additional item
-    with a difference at the bound (`skbench.stats.worst_case`). This allows for rare failures
-    that are absent from the sample, but not for rare failures of whole clusters. With clusters,
-    the guarantee is therefore "each group, unless skewed". With ``cluster_weight="cluster"``, one
-    additional cluster at the bound is used instead.
+    For bounded scores, the standard error of each limit is computed from the differences plus one
+    hypothetical difference at the lowest (lower limit) or highest (upper limit) possible value
+    (`skbench.stats.worst_case`). This allows for rare differences that the sample missed, but not
+    for rare failures of whole clusters. The estimate does not change. With
+    ``cluster_weight="cluster"``, one hypothetical cluster is used instead.
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"
     if and only if the interval lies above 0.
 
     Two named models are compared on the items that both answered, or by Welch's test if they
-    share none. All pairs are compared by a least-squares fit of ``score = model + item``
-    (`skbench.stats.shared_items.shared_item_scores`). It can compare two models through other
-    models. Pairs are ordered by rank: pairs of adjacent models come first.
+    share none. If no model is named, all pairs are compared by a least-squares fit of
+    ``score = model + item`` (`skbench.stats.shared_items.shared_item_scores`). This fit can compare
+    two models through other models. Pairs are ordered by rank: pairs of adjacent models come first.
 
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
     same items, so the correlation r is high and the difference is precise [1]_.

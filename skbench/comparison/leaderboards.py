@@ -176,10 +176,13 @@ def leaderboard(
     Notes
     -----
     Scores of 0 and 1 on independent items have Wilson intervals. Means over topics use the
-    effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All other
-    scores have t intervals with the cluster-robust CR2 variance. Their degrees of freedom are
-    those of Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as
-    fixed, not as a random sample.
+    effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All other scores
+    have t intervals with the cluster-robust CR2 variance. Their degrees of freedom are those of
+    Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as fixed, not
+    as a random sample. For bounded scores, the standard error of each limit is computed from the
+    scores plus one hypothetical score at the lowest (lower limit) or highest (upper limit) possible
+    value (`skbench.stats.worst_case`). This allows for rare scores that the sample missed. The
+    estimate does not change. With clusters, one hypothetical cluster is used.
 
     Ranks are derived from the intervals of all ``M (M - 1) / 2`` pairwise differences
     (`compare_models`), adjusted by Bonferroni's method. One model is significantly better than

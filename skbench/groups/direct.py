@@ -64,8 +64,7 @@ class DirectEstimator(GroupEstimator):
     "t", "normal", "bounded"}, default="auto"
         Kind of interval. "auto" uses "wilson" for binary scores, "t" (Student's t) for other scores
         if `n` is known, and "normal" otherwise. Scores count as binary if every number of correct
-        answers ``z * n`` is whole. For bounded scores, a "t" interval is widened at both ends, as
-        if one more item or cluster had the most extreme score (`skbench.stats.worst_case`).
+        answers ``z * n`` is whole. See the notes for "t" intervals of bounded scores.
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
         error, and intervals are clipped to the range. By default the bounds in `sampling` (see
@@ -111,7 +110,11 @@ class DirectEstimator(GroupEstimator):
       the Chernoff-Hoeffding interval, which needs only the mean.
     - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage, averaged over all
       true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
-    - "t" is exact for normal scores. It is far too short for few, skewed scores.
+    - "t" is exact for normal scores. For unbounded scores, it is far too short if scores are few
+      and skewed. For bounded scores, the standard error of each limit is computed from the scores
+      plus one hypothetical score at the lowest (lower limit) or highest (upper limit) possible
+      value (`skbench.stats.worst_case`). This allows for rare scores that the sample missed. The
+      estimate does not change. With clusters, one hypothetical cluster is used.
     - "wald" is far too short for small n and has no guarantee.
 
     ``predict`` returns nan for groups without direct estimates `z`, because the method has no

@@ -64,9 +64,10 @@ class EmpiricalBayes(GroupEstimator):
     prior_variance : {"pmt", "fplib", "moments", "none"}, default="pmt"
         Estimator of the prior variance `A` and of the kurtosis from held-out residuals. "pmt" and
         "fplib" are the corrected estimators of [3]_ from the pooled residuals of a split. "pmt" is
-        always positive. "moments" follows equations (7) and (9) of [1]_ in each held-out fold; (9)
-        lacks the factor 1/G in [1]_. "none" applies these equations to the pooled residuals of a
-        split. With "moments" and "none", `A` may be estimated as 0. Intervals then have width 0.
+        always positive. "moments" follows equations (7) and (9) of [1]_ in each held-out fold.
+        Equation (9) as printed omits the factor 1/G, which is included here. "none" applies these
+        equations to the pooled residuals of a split. With "moments" and "none", `A` may be
+        estimated as 0. Intervals then have width 0.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
         "robust" has average coverage over groups for any shape of the prior. "length-optimal" has
         the same guarantee and uses the weight that gives the narrowest interval. "parametric" has

@@ -55,8 +55,8 @@ class MixedModel(GroupEstimator):
     model, topic : str or None, default="model" and "topic"
         Columns of `X` with the model and the topic. If `model` is None or the default column is
         missing, all groups have the same model. If `topic` is None or the default column is
-        missing, the topics are `groups`. Without `groups`, each row is a topic. If a column with
-        another name is missing, `fit` raises an error.
+        missing, the topics are `groups`. Without `groups`, each row is a topic. If you name another
+        column and it is missing, `fit` raises an error.
     kernels : {"auto"}, list of columns or None, default="auto"
         Features of `X` that enter the model: one smooth (radial basis) kernel, one linear kernel,
         and one linear kernel within each model. Text columns are one-hot encoded. Missing numbers
@@ -80,11 +80,12 @@ class MixedModel(GroupEstimator):
         Log odds, or score, of each model on a topic of average difficulty.
     outlier_probability_ : ndarray of shape (n_groups,)
         Posterior probability that each group is an outlier. The prior standard deviation of an
-        outlier's interaction is 2.5 on the logit scale. For Gaussian scores, it is 2.5 standard
-        deviations of the direct estimates.
+        outlier's interaction is 2.5 on the logit scale. For Gaussian scores, it is 2.5 times the
+        standard deviation of the direct estimates across groups.
     topic_outlier_probability_ : Series of length n_topics
         Posterior probability that the prior standard deviation of a topic's effect is more than 3
-        times the typical value (a t distribution is a scale mixture of normals).
+        times the typical value. The t prior is a scale mixture of normals, so each topic effect has
+        its own prior standard deviation.
     outlier_share_ : float
         Estimated share of outlying groups.
     interval_inflation_ : float
@@ -134,20 +135,21 @@ class MixedModel(GroupEstimator):
     If sampling variances are estimated from fewer than 20 scores, all effects are normal and no
     group is an outlier. Otherwise an underestimated variance could look like an outlier.
 
-    **Fallback.** If the estimated squared error exceeds that of the direct estimates by more than
-    one standard error, the estimates are shifted toward the direct estimates, with a warning.
-    `direct_weight_` is the weight of the direct estimates. The intervals do not change, so an
-    estimate may lie outside its interval. With 3 topics or fewer, estimates and intervals are the
-    direct ones, unless the model's intervals are at least 3% narrower.
+    **Fallback.** If the estimated mean squared error exceeds that of the direct estimates by more
+    than one standard error of the difference, the estimates are shifted toward the direct
+    estimates, with a warning. `direct_weight_` is the weight of the direct estimates. The intervals
+    do not change, so an estimate may lie outside its interval. With 3 topics or fewer, the direct
+    estimates and intervals are returned, unless the intervals of the mixed model are at least 3%
+    narrower.
 
     **New groups.** ``fit_predict(X, y)`` differs from ``fit(X, y).predict(X)``, because `predict`
     treats the rows as new groups without items. The prediction for a new group uses the effects of
     its model and its topic if they were fitted, and their prior means otherwise. If `z` is passed
     for a new group, it changes only the estimate of this group.
 
-    **When not to use it.** If every single group needs the nominal coverage, use
-    `DirectEstimator` or ``EmpiricalBayes(interval="fab")``. If more factors than model and topic
-    define the groups, the model cannot separate their effects.
+    **When not to use it.** If every single group needs the nominal coverage, use `DirectEstimator`
+    or ``EmpiricalBayes(interval="fab")``. If the groups are defined by factors besides model and
+    topic, `MixedModel` cannot separate the effects of these factors.
 
     References
     ----------

@@ -164,10 +164,12 @@ class PPIMean(PPIEstimator):
     interval : {"auto", "t", "z"}, default="auto"
         Type of the interval. "t" uses Student's t with a conservative variance. For binary labels,
         the variance is computed after adding two labels of 0 and two of 1. For other bounded
-        labels, each limit is computed with one additional label at that bound
-        (`skbench.stats.worst_case`). "auto" uses Wilson's interval around the estimate if labels
-        are binary, rows are independent and have no `sample_weight`, and the judge's weight is
-        tuned. It uses "t" in all other cases, and if "t" is expected to be narrower. "z" is the
+        labels, the standard error of each limit is computed from the labels plus one hypothetical
+        label at the lowest (lower limit) or highest (upper limit) possible value
+        (`skbench.stats.worst_case`). This allows for rare labels that the sample missed. The
+        estimate does not change. "auto" uses Wilson's interval around the estimate if labels are
+        binary, rows are independent and have no `sample_weight`, and the judge's weight is tuned.
+        In all other cases, or if the t interval is expected to be narrower, it uses "t". "z" is the
         normal interval of the papers. It is much too narrow with few labels.
     bounds : tuple of two floats, default=None
         Range of the labels by definition. None infers it: 0 to 1 if all labels are in this range,
@@ -193,9 +195,8 @@ class PPIMean(PPIEstimator):
     bounds_ : tuple of two floats or None
         Range of the labels in use.
     effective_sample_size_ : float
-        Number of labels whose mean would have the same standard error. With few binary labels, the
-        interval width relative to that of the labels alone differs from the ratio of the standard
-        errors.
+        Number of labels whose mean would have the same standard error. With few binary labels, it
+        does not show exactly how much narrower the interval is than that of the labels alone.
 
     Raises
     ------
@@ -239,8 +240,8 @@ class PPIMean(PPIEstimator):
 
     - with fewer than 10 labels;
     - if the judge's agreement with humans differs between labeled and unlabeled rows;
-    - if labels and judge scores are binary and about 10 to 50 labeled rows have each of the two
-      judge scores. The interval of `ChainRulePPI` is then slightly narrower.
+    - if labels and judge scores are binary, and each of the two judge scores occurs in about 10 to
+      50 labeled rows. The interval of `ChainRulePPI` is then slightly narrower.
 
     References
     ----------

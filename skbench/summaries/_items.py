@@ -67,8 +67,8 @@ def summarize_items(
         of distinct items.
     topic : str or list of str or None, default="topic"
         Topic columns, needed if item ids repeat between topics and `by` does not contain the topic.
-        The default column may be absent. With None, ids are not combined with any topic column
-        outside `by`.
+        The default column may be absent. With None, only topic columns in `by` distinguish
+        equal ids.
     cluster : str, default=None
         The column of clusters of dependent items. A cluster may be a passage with several
         questions, or a question with several answers. If every cluster contains at most one
@@ -77,12 +77,12 @@ def summarize_items(
         Whether a direct estimate is the mean over items or the unweighted mean of cluster means.
         These are different quantities (`skbench.stats.clustered.mean_of_cluster_means`).
     variance : {"smoothed", "plug-in", "pooled", "agresti", "model"}, default="smoothed"
-        Sampling variance of binary scores (`skbench.stats.binomial.sampling_variance`).
-        "plug-in" is 0 if all answers are correct or all are incorrect, and is meant to reproduce
-        papers. "model" uses an accuracy predicted from the model and the topic. For other scores,
-        `sigma2` is always the sample variance divided by n. `variance` then controls how
-        shrinkage estimators use it: "plug-in" unchanged, "pooled" replaced by the pooled
-        variance, and any other value moderated (`skbench.stats.moderated`).
+        Sampling variance of binary scores (`skbench.stats.binomial.sampling_variance`). "plug-in"
+        is 0 if all answers are correct or all are incorrect, and is meant to reproduce papers.
+        "model" uses an accuracy predicted from the model and the topic. For other scores, `sigma2`
+        is always the sample variance divided by n. `variance` then sets what shrinkage estimators
+        do with `sigma2`. "plug-in" leaves it unchanged, "pooled" replaces it by the pooled
+        variance, and any other value moderates it (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
         A table of group features with some of the `by` columns as keys, or a list of item
         columns. Numeric item columns are averaged within groups. Text columns must be constant

@@ -14,7 +14,7 @@ class EndVariances(NamedTuple):
 
 
 def end_variances(mean, variance, n, low=0.0, high=1.0):
-    """Variances of means of bounded scores, with one more score at either bound.
+    """Variances of means of bounded scores, with one hypothetical score at either bound.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def end_variances(mean, variance, n, low=0.0, high=1.0):
         independent scores, a cluster-robust variance for clustered scores.
     n : array-like of shape (n_groups,)
         Number of independent scores. For clustered scores, the number of clusters, or the degrees
-        of freedom of `variance` plus 1; the worst case is then a cluster that fails entirely.
+        of freedom of `variance` plus 1; the hypothetical score is then a hypothetical cluster.
     low, high : float or array-like of shape (n_groups,), default=0, 1
         Smallest and largest possible score. An infinite bound does not change the variance.
 
@@ -84,13 +84,15 @@ def worst_case_interval(mean, variance, n, df, confidence_level=0.95, low=0.0, h
 
     Notes
     -----
-    Each end uses the variance of the sample plus one score at the bound on its side, around the
-    unchanged mean. If scores vary, the cost is small: the width grows from .41 to .45 for 20
-    differences of binary scores, 10% in each direction. If few scores are all alike, a t interval
-    ignores unobserved failures. For example, take 10 to 40 clusters of five scores near .97, of
-    which 2 to 10% fail entirely. t covers .19 to .92, with one more score .43 to 1, and with one
-    more cluster .92 to 1 (test_direct_intervals_cover_where_whole_passages_fail). For clusters that
-    vary, one more cluster adds 12 to 45% to the width.
+    The standard error of each limit is computed from the scores plus one hypothetical score at the
+    lowest (lower limit) or highest (upper limit) possible value. This allows for rare scores that
+    the sample missed. The estimate does not change. If scores vary, the cost is small: the width
+    grows from .41 to .45 for 20 differences of binary scores, 10% in each direction. If few scores
+    are all alike, a t interval ignores unobserved failures. For example, take 10 to 40 clusters of
+    five scores near .97, of which 2 to 10% fail entirely. t covers .19 to .92, with one more score
+    .43 to 1, and with one more cluster .92 to 1
+    (test_direct_intervals_cover_where_whole_passages_fail). For clusters that vary, one more
+    cluster adds 12 to 45% to the width.
 
     **When not to use it.** See `end_variances`.
 

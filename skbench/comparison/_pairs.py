@@ -51,9 +51,9 @@ def mean_pair_table(table, unrelated=False):
 def intervals(fields, level, reach):
     """Return interval ends and p-values of differences, by t or McNemar, that agree about 0.
 
-    `reach` is the largest possible difference of two scores; the standard error of each end includes
-    one hypothetical difference at the bound. In a finite population, ends and standard errors shrink toward
-    the difference, which is known exactly if all items were answered.
+    `reach` is the largest possible difference of two scores; the standard error of each end
+    includes one hypothetical difference at the bound. In a finite population, ends and standard
+    errors shrink toward the difference, which is known exactly if all items were answered.
     """
     difference, variance = fields["difference"], fields["variance"]
     # Clusters that are all alike carry no more information than as many items.

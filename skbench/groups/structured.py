@@ -99,12 +99,12 @@ class StructuredRegression(SyntheticRegression):
     The risk estimate treats errors as independent, even if models share items. Mean squared error
     relative to the direct estimates (standard errors 0.01 to 0.08):
 
-    ==============  ========  ========  ========
-    items per topic       10        20        50
-    ==============  ========  ========  ========
-    MMLU-Pro             .58       .68       .93
-    BIG-Bench-Hard       .90      1.02      1.00
-    ==============  ========  ========  ========
+    ===============  ========  ========  ========
+    items per topic        10        20        50
+    ===============  ========  ========  ========
+    MMLU-Pro              .58       .68       .93
+    BIG-Bench-Hard        .90      1.02      1.00
+    ===============  ========  ========  ========
 
     The standard error of a group is ``sqrt(min(prior_variance_, sigma2))``. Its interval uses the
     mean of the plausible prior variances, as in `SyntheticRegression`. On these data, 95% intervals

@@ -46,7 +46,7 @@ class RepeatedSamplingStudy(Printed):
     Parameters
     ----------
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        Random states that are None get a new seed in every repetition, also in nested estimators.
+        A random state of None is replaced by a new seed in every repetition.
         Each estimator is one of:
 
         - an estimator of skbench,
@@ -109,9 +109,8 @@ class RepeatedSamplingStudy(Printed):
     true value is the mean over all items. Samples without replacement therefore have smaller errors
     than samples from an infinite population. If a quarter of the items is sampled, the error
     variance of direct estimates is a quarter smaller, so their intervals have higher coverage. For
-    shrinkage estimators, by contrast, coverage may be lower. If the number of items of the
-    benchmark will be known when the estimator is used, pass
-    ``Candidate(estimator, knows_population=True)``.
+    shrinkage estimators, by contrast, coverage may be lower. If you will know the benchmark's
+    number of items in practice, pass ``Candidate(estimator, knows_population=True)``.
 
     **When not to use it:** without the scores on all items. Use `make_items` to simulate items, or
     `compare_estimators` if you have only a sample.

@@ -63,11 +63,11 @@ def choose_items(
 
     Notes
     -----
-    Items are sorted by topic and easiness, in reverse order of easiness in every second topic. A
-    systematic sample [1]_ is drawn from a random start, so each item has exactly its stated
-    inclusion probability. With "informative", a quarter of each topic's expected sample size is
-    divided equally among its items. Three quarters are divided in proportion to the expected
-    variance ``p (1 - p)`` of an answer.
+    A systematic sample [1]_ by topic and easiness is drawn from a random start, so each item has
+    exactly its stated inclusion probability. The inclusion probabilities in a topic add up to the
+    topic's expected sample size. With "informative", a quarter of this sum is spread equally over
+    the topic's items. The rest is spread in proportion to the expected variance ``p (1 - p)`` of an
+    answer.
 
     References
     ----------

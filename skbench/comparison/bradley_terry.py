@@ -95,8 +95,8 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     -----
     The ratings are the coefficients of a logistic regression of the outcome on the two models [1]_
     (`skbench.stats.bradley_terry.fit_ratings`). Standard errors use the sandwich estimator, by
-    cluster if given. They remain valid if votes in a cluster depend on each other, and if
-    preferences are intransitive. With few clusters, intervals are wider.
+    cluster if given. Standard errors remain valid if votes in a cluster depend on each other, and
+    if preferences are intransitive. With few clusters, intervals are wider.
 
     A model that never lost, or never won, against the others has an infinite rating. A model
     without direct or indirect comparisons with the others has no rating. These ratings are nan, and
@@ -109,7 +109,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     When not to use it:
 
     - If answers have individual scores. Use `leaderboard`.
-    - For a table of counts of votes. First repeat each row as many times as its count.
+    - For a table of vote counts. First convert the table to one row per vote.
     - With a judge in `GridSearchCV`, because `GridSearchCV` needs the outcomes of all votes.
 
     References

@@ -119,8 +119,8 @@ def extremes(
       scores too high.
     - If several groups, but not all, share the lowest score. The interval is then too often below
       this score.
-    - To show that no group is low if some groups have few items, because draws are shrunk toward
-      the other groups.
+    - To show that every group has a high score, if some groups have few items. The draws of these
+      groups are shrunk toward the other groups.
 
     Examples
     --------

@@ -175,19 +175,19 @@ def tradeoff(
     ------
     ValueError
         If score and cost are the same column, a cost is negative or not a number, or all costs are
-        0 or missing; and as in `leaderboard`.
+        0 or missing. `leaderboard` lists further errors.
 
     Warns
     -----
     UserWarning
         If rows or models have no cost, if some but not all costs of a model are 0, or if some but
-        not all models have a constant cost; and as in `leaderboard`.
+        not all models have a constant cost. `leaderboard` lists further warnings.
 
     Notes
     -----
     Model b dominates model a if b has the better score and the lower mean cost. If both costs are
-    known exactly, b also dominates a at equal cost. The usual definition (better in one, not worse
-    in the other) cannot be tested, because estimates cannot show that two costs are equal.
+    known exactly, b also dominates a at equal cost. The usual definition (better in score or cost,
+    not worse in the other) cannot be tested, because estimates cannot show that costs are equal.
 
     Scores and costs are compared by paired differences, with Bonferroni adjustment for all
     ``M (M - 1) / 2`` pairs. A model is reported as dominated only if both tests are significant.
@@ -213,9 +213,10 @@ def tradeoff(
     coverage of 0.93 to 0.95.
 
     The error rate is higher if expensive items are rare, because a sample without them looks cheap.
-    Suppose that a fraction `p` of a model's costs is 5 or 10 instead of 1, and that a worse model
-    has the same mean but constant costs. If a sample of `n` items has no expensive item, the first
-    model is wrongly reported as dominating. The probability of such a sample is ``(1 - p)^n``:
+    Suppose that a model is much more expensive on a fraction `p` of the items. A second model has
+    a worse score and the same mean cost, but this cost is constant. If a sample of `n` items has no
+    expensive item, the first model is wrongly reported as dominating. The probability of such a
+    sample is ``(1 - p)^n``:
 
     =====  ====  ============
     items  p     error rate

@@ -55,10 +55,10 @@ def trend(
     items : dataframe
         Per-item scores, one row per version and item, in any dataframe that narwhals reads.
     order : str or list of str, default="version"
-        Column with one number or date (or ISO date as text) for each version, or a list of the
-        version names in order, with equal steps between versions. If the default column is absent,
-        dates or numbers are read from model names that do not differ otherwise, such as ada-2024-05
-        or ada-v2.
+        Column with one number or date (or ISO date as text) for each version. Or a list of the
+        version names in order; steps between versions are then equal. If the default column is
+        absent, and model names differ only in a date or number (ada-v1, ada-v2), this date or
+        number is used.
     model : str, default="model"
         Column with the names of the versions. If this column has only one value or is absent, the
         values of `order` are the names of the versions.
@@ -91,8 +91,8 @@ def trend(
     ValueError
         If columns, labels or scores are missing, or if answers are repeated without `cluster`. If
         the values of `order` are neither numbers nor dates, are the same for all versions, or
-        differ within one version. If a version shares no items with the others, neither directly
-        nor through other versions.
+        differ within one version. If shared items do not link all versions, directly or
+        indirectly.
 
     Warns
     -----

@@ -28,7 +28,7 @@ _TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 @checked
 class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
-    """Bayesian estimates of model accuracies on tasks, shrunk toward the other tasks of a model.
+    """Bayesian estimates of a model's accuracies on tasks, shrunk toward the model's mean accuracy.
 
     The number of correct answers of a model on a task is binomial. The accuracies of one model over
     the tasks follow a Beta(a, b) distribution. Its parameters `a` and `b` act like counts of
@@ -100,7 +100,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
 
     Notes
     -----
-    The model is that of section 2.2 of [1]_: ``Y ~ Binomial(N, theta)`` with ``theta ~ Beta(a, b)``
+    The model is from section 2.2 of [1]_: ``Y ~ Binomial(N, theta)`` with ``theta ~ Beta(a, b)``
     and separate (a, b) for each model. The grid covers the logit of ``a / (a + b)`` and the log of
     ``a + b``. Its error in posterior means is below 1e-4.
 

@@ -69,9 +69,9 @@ class MeanRankScore(Documented, BaseEstimator):
 
     Notes
     -----
-    The rule is that of [1]_, with formulas in `skbench.stats.rank_scores`. Task, language and
-    overall scores are unweighted means over data sets, tasks and languages. A model without a score
-    on a data set has an infinite score there, and in every mean that includes the data set.
+    Scores are computed as in [1]_; `skbench.stats.rank_scores` lists the formulas. Task, language
+    and overall scores are unweighted means over data sets, tasks and languages. A model without a
+    score on a data set has an infinite score there, and in every mean that includes the data set.
 
     The Welch test assumes independent scores, but the raw scores are bootstrap replicates of one
     test set. Two equally good models therefore get different scores in 54% to 62% of simulations.

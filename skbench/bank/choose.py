@@ -44,7 +44,7 @@ def choose_items(
         `n_items` is large enough. None ignores topics and uses the easiness alone.
     chances : {"informative", "equal"}, default="informative"
         Inclusion probabilities within a topic. "informative" gives higher probabilities to items
-        whose outcome is hard to predict. Use it with estimators that weight by
+        whose outcome is hard to predict. Use "informative" only with estimators that weight by
         ``inclusion_probability``, such as `UnitLevelModel`. With "equal", all items of a topic have
         the same probability, so the unweighted mean of a topic is unbiased.
     random_state : int, RandomState, Generator or None, default=None

@@ -207,10 +207,8 @@ def tradeoff(
     to the right, so t intervals are too often below the true mean. Cost intervals are therefore
     corrected for skewness (`skbench.stats.frontier.skewed_ends`). For lognormal costs with a log
     standard deviation of up to 1, the error rate is then at most the nominal rate. With a log
-    standard deviation of 1.5 and two models, the error rate is up to 0.07. For comparison, the
-    largest of 50 costs is about 10 times the median cost if the log standard deviation is 1, and 30
-    times if it is 1.5. With 6 to 10 items or 5 clusters, cost intervals at level 0.975 have a
-    coverage of 0.93 to 0.95.
+    standard deviation of 1.5 and two models, the error rate is up to 0.07. With 6 to 10 items or 5
+    clusters, 97.5% intervals of the cost have a coverage of 0.93 to 0.95.
 
     The error rate is higher if expensive items are rare, because a sample without them looks cheap.
     Suppose that a model is much more expensive on a fraction `p` of the items. A second model has

@@ -55,10 +55,10 @@ def trend(
     items : dataframe
         Per-item scores, one row per version and item, in any dataframe that narwhals reads.
     order : str or list of str, default="version"
-        Column with one number or date (or ISO date as text) for each version. Or a list of the
-        version names in order; steps between versions are then equal. If the default column is
-        absent, and model names differ only in a date or number (ada-v1, ada-v2), this date or
-        number is used.
+        Either a column with one number or date (or ISO date as text) for each version, or a list of
+        the version names in order. With a list, steps between versions are equal. If the default
+        column is absent, and model names differ only in a date or number (ada-v1, ada-v2), this
+        date or number is used.
     model : str, default="model"
         Column with the names of the versions. If this column has only one value or is absent, the
         values of `order` are the names of the versions.
@@ -111,9 +111,8 @@ def trend(
     with ``c_v = (x_v - mean(x)) / sum_v (x_v - mean(x))^2``. This slope equals the mean of the item
     slopes ``sum_v c_v score_iv``. The standard error of this mean is cluster-robust (CR2), with
     Bell-McCaffrey degrees of freedom [1]_. Only items are treated as a random sample; versions are
-    fixed. A positive slope therefore means that later versions score higher on such items, not that
-    the next version will. One test of all versions can detect a slow change that no pair of
-    versions shows.
+    fixed, so the slope does not predict the next version. One test of all versions can detect a
+    slow change that no pair of versions shows.
 
     Items have equal weights across topics. If versions answered different items, the version scores
     are the least-squares fit of ``score = version + item``

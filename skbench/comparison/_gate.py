@@ -65,9 +65,9 @@ def gate(
         Whether `margin` is a proportion of the baseline's mean. The sampling error of this mean is
         ignored.
     fail : {"worse", "margin"}, default="worse"
-        With "worse", the gate fails if the candidate is significantly worse and the interval does
-        not exclude losses of at least the margin. With "margin", the gate fails only if the loss is
-        significantly larger than the margin.
+        With "worse", the gate fails if the candidate is significantly worse and its loss may be as
+        large as the margin. With "margin", the gate fails only if the loss is significantly larger
+        than the margin.
     worst : float, default=None
         Floor for the candidate's score on its worst topic (see `by`). The gate fails if the whole
         interval of the worst topic's score (`extremes`) is below the floor. To pass, the whole
@@ -117,17 +117,14 @@ def gate(
     ``low > -margin``. Otherwise it fails if ``high < 0`` (``fail="worse"``) or ``high < -margin``
     (``fail="margin"``). In all other cases it is undecided.
 
-    For bounded scores other than 0 and 1, the standard error of each limit is computed from the
-    differences plus one hypothetical difference at the lowest (lower limit) or highest (upper
-    limit) possible value (`skbench.stats.worst_case`). This allows for rare differences that the
-    sample missed. The estimate does not change. The lower limit is also shifted down as if the mean
-    included the hypothetical difference (with clusters, one hypothetical cluster).
+    For bounded scores that are not binary, the lower limit allows for one unobserved difference at
+    the lowest possible value, and the upper limit for one at the highest
+    (`skbench.stats.worst_case`). With clusters, the lower limit allows for one unobserved cluster.
 
     **Worst topic.** This score is estimated from 4000 joint posterior draws of all topics, with a
     fixed seed. The draws come from the bank, or from a `MixedModel` fitted to the topics of both
     models. The interval is that of the minimum over topics, so it needs no adjustment for the
-    number of topics. If the data cannot show which of several topics is lowest, the upper end of
-    the interval is at least that of the mean score over these topics.
+    number of topics.
 
     The gate cannot pass if the candidate has no answers in a topic, or (without a bank) a mean
     below the floor there. A pass is weak evidence for a topic with few items, because the topic's

@@ -177,8 +177,9 @@ class SequentialComparison(Sequential):
     Notes
     -----
     The interval is the betting confidence sequence of the paired differences
-    (`skbench.stats.betting`). Pass the ids of the items as ``items=``, so that no item is counted
-    twice. For clustered items, pass the mean of each cluster and the ids of the clusters.
+    (`skbench.stats.betting`). Pass the ids of the items to `update` as ``items=``, so that no item
+    is counted twice. For clustered items, pass the mean of each cluster and the ids of the
+    clusters.
 
     In simulations with 60 looks, the verdict on two equal models was wrong in at most 5% of runs.
 

@@ -144,8 +144,8 @@ def leaderboard(
         error.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. If all scores are from 0 to 1, the default is (0, 1).
-        If all scores are whole numbers, a rating scale such as 1 to 5 is assumed. Otherwise, or
-        with infinite bounds, intervals are plain t intervals.
+        If all scores are whole numbers, a rating scale that starts at 0 or 1 is inferred from them.
+        Otherwise, or with infinite bounds, intervals are plain t intervals.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a
         random sample of the benchmark. None means an infinite population.
@@ -175,14 +175,13 @@ def leaderboard(
 
     Notes
     -----
-    Scores of 0 and 1 on independent items have Wilson intervals. Means over topics use the
-    effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All other scores
-    have t intervals with the cluster-robust CR2 variance. Their degrees of freedom are those of
-    Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as fixed, not
-    as a random sample. For bounded scores, the standard error of each limit is computed from the
-    scores plus one hypothetical score at the lowest (lower limit) or highest (upper limit) possible
-    value (`skbench.stats.worst_case`). This allows for rare scores that the sample missed. The
-    estimate does not change. With clusters, one hypothetical cluster is used.
+    Scores of 0 and 1 on independent items have Wilson intervals. For means over topics, the Wilson
+    interval uses an effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`).
+    All other scores have t intervals with the cluster-robust CR2 variance. Their degrees of freedom
+    are those of Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as
+    fixed, not as a random sample. For bounded scores, the lower limit allows for one unobserved
+    score at the lowest possible value, and the upper limit for one at the highest
+    (`skbench.stats.worst_case`). With clusters, each limit allows for one unobserved cluster.
 
     Ranks are derived from the intervals of all ``M (M - 1) / 2`` pairwise differences
     (`compare_models`), adjusted by Bonferroni's method. One model is significantly better than

@@ -38,11 +38,11 @@ Corruptions: {corruptions}.
 
 @checked
 def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> ItemData:
-    """Compute digits-C, the answers of five classifiers to corrupted handwritten digits.
+    """Compute digits-C: predictions of five classifiers on corrupted handwritten digits.
 
     There are ten corruptions with five severities each. Each of these 50 combinations is a topic.
     Accuracies range from nearly 1 at severity 1 to about 0.1 (guessing) at severity 5. The data
-    contain each classifier's answer to every image. Estimates from a few images per topic
+    contain the score of each classifier on every image. Estimates from a few images per topic
     (`sample_items`) can therefore be compared with the accuracy on all images.
 
     Parameters

@@ -63,13 +63,13 @@ class DirectEstimator(GroupEstimator):
     interval : {"auto", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", \
     "t", "normal", "bounded"}, default="auto"
         Kind of interval. "auto" uses "wilson" for binary scores, "t" (Student's t) for other scores
-        if `n` is known, and "normal" otherwise. Scores count as binary if every number of correct
-        answers ``z * n`` is whole. See the notes for "t" intervals of bounded scores.
+        if `n` is known, and "normal" otherwise. Scores count as binary if `n` times the mean is a
+        whole number in every group. See the notes for "t" intervals of bounded scores.
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
-        error, and intervals are clipped to the range. By default the bounds in `sampling` (see
-        `fit`) are used. If there are none, the range is (0, 1) for binary scores and for
-        ``interval="bounded"``, and unlimited otherwise.
+        error, and intervals are clipped to the range. By default, the bounds in the argument
+        `sampling` of `fit` are used. If there are none, the range is (0, 1) for binary scores and
+        for ``interval="bounded"``, and unlimited otherwise.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
@@ -86,7 +86,8 @@ class DirectEstimator(GroupEstimator):
     ------
     ValueError
         - If the interval needs group sizes, but `n` is missing.
-        - If the interval is for binary scores, but some ``z * n`` is not a whole number.
+        - If the interval is for binary scores, but `n` times the mean of some group is not a whole
+          number.
         - If a group mean lies outside `bounds`.
 
     Warns
@@ -104,17 +105,16 @@ class DirectEstimator(GroupEstimator):
     Notes
     -----
     The method is that of [1]_, section 3. Each interval is for one group; the intervals are not
-    simultaneous. ``Estimate.guarantee`` names the coverage:
+    simultaneous. ``Estimate.guarantee`` states the kind of coverage:
 
     - "clopper-pearson" and "bounded" have at least the nominal coverage for every n. "bounded" is
       the Chernoff-Hoeffding interval, which needs only the mean.
     - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage, averaged over all
       true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
     - "t" is exact for normal scores. For unbounded scores, it is far too short if scores are few
-      and skewed. For bounded scores, the standard error of each limit is computed from the scores
-      plus one hypothetical score at the lowest (lower limit) or highest (upper limit) possible
-      value (`skbench.stats.worst_case`). This allows for rare scores that the sample missed. The
-      estimate does not change. With clusters, one hypothetical cluster is used.
+      and skewed. For bounded scores, the lower limit allows for one unobserved score at the lowest
+      possible value, and the upper limit for one at the highest (`skbench.stats.worst_case`). With
+      clusters, each limit allows for one unobserved cluster.
     - "wald" is far too short for small n and has no guarantee.
 
     ``predict`` returns nan for groups without direct estimates `z`, because the method has no

@@ -194,8 +194,8 @@ def judge_agreement(
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
       from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten different labels,
-      kappa is not computed. Alpha then uses the interval scale and a jackknife confidence interval
-      for numbers, and has no interval for words.
+      kappa is not computed. For numbers, alpha then treats the labels as interval-scaled and has a
+      jackknife confidence interval. For words, alpha has no confidence interval.
     - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
     - *bias*: mean of verdict minus human label. If verdicts are 0 or 1 and answers are independent,
       the interval is Tango's. Otherwise, it is Student's t interval.
@@ -212,8 +212,8 @@ def judge_agreement(
     McNemar's exact test. Otherwise they are from a cluster-robust t test. The noise of repeats is
     estimated by `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
 
-    When not to use it: if rows were selected for labeling by their verdicts; for versions that
-    judged different answers (use `PPIMean` for each version).
+    When not to use it: if the verdicts determined which rows were labeled; for versions that judged
+    different answers (use `PPIMean` for each version).
 
     Examples
     --------

@@ -117,7 +117,7 @@ def read_items(
         - If a file is empty, truncated or of unknown format.
         - If a line cannot be read, or one of its objects has a repeated key.
         - If the score columns are ambiguous or not numeric, or a model, topic or item is missing.
-        - If a pair of model and item occurs twice and `cluster` is not the item column.
+        - If a model has several answers to an item, unless `cluster` is the item column.
 
     Notes
     -----
@@ -125,9 +125,9 @@ def read_items(
     unique only within a topic. If several columns hold the topic, pass them to other functions as
     ``topic=[...]``. Words such as "correct" and "False" become 1 and 0.
 
-    Runs with the same model name count as different models if they answer the same topics or have
-    different settings. The notes list the new names. Use `model` to rename these models. Items with
-    the same id but different texts in two runs are different items.
+    Two runs with the same model name count as different models if both cover the same topic, or if
+    their settings or versions differ. The notes list the new names. Use `model` to rename these
+    models. Items with the same id but different texts in two runs are different items.
 
     A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) is expanded to one
     row per answer, without item ids. A table of means raises an error. If it has standard errors,

@@ -80,9 +80,9 @@ class Sampling(Printed):
         Estimators raise an error if a size ``n`` exceeds it, because such sizes count items.
         None disables this check.
     bounds : tuple of two floats, default=None
-        Lowest and highest possible score. Direct intervals of scores other than 0 and 1 then
-        allow for rare scores that the sample missed (`skbench.stats.worst_case`). None if
-        the range is unknown.
+        Lowest and highest possible score. If scores have known bounds, t intervals of direct
+        estimates are widened to allow for rare scores that the sample missed (see
+        `skbench.stats.worst_case`). None if the range is unknown.
 
     Raises
     ------

@@ -102,9 +102,9 @@ class UnitLevelModel(Documented, BaseEstimator):
     `skbench.stats.unit_level`.
 
     `estimate` returns the mean over all items of the bank: the observed answers plus posterior
-    draws of the unobserved ones. If more than 200 items of a topic are unobserved, the sum of their
-    scores is drawn instead of the single scores. If all items were answered, the interval is the
-    observed score.
+    draws of the unobserved answers. If more than 200 items of a topic are unobserved, the sum of
+    their scores is drawn instead of each score. If all items were answered, the interval has width
+    0.
 
     The overall score of a model combines the model-based estimate with a model-assisted one
     (difference estimator): the mean prediction plus the mean residual of the answered items. The
@@ -112,9 +112,8 @@ class UnitLevelModel(Documented, BaseEstimator):
     (`skbench.stats.assisted.combined`). The draws are shifted and rescaled to the combined mean and
     variance.
 
-    For bounded scores that are not binary, the variance of a model's draws includes one
-    hypothetical score at the lowest (draws shifted down) or highest (draws shifted up) possible
-    value (`skbench.stats.worst_case`). This allows for rare scores that the sample missed.
+    If scores have known bounds and are not binary, the interval is widened to allow for rare scores
+    that the sample missed (see `skbench.stats.worst_case`).
 
     `summary_` contains a model-assisted estimate for each topic, without borrowing strength from
     other topics. It is the mean prediction without the topic effect, plus the mean residual.

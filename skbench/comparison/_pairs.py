@@ -52,7 +52,7 @@ def intervals(fields, level, reach):
     """Return interval ends and p-values of differences, by t or McNemar, that agree about 0.
 
     `reach` is the largest possible difference of two scores; the standard error of each end
-    includes one hypothetical difference at the bound. In a finite population, ends and standard
+    is computed with one more difference at this bound. In a finite population, ends and standard
     errors shrink toward the difference, which is known exactly if all items were answered.
     """
     difference, variance = fields["difference"], fields["variance"]

@@ -120,20 +120,19 @@ def compare_models(
     Several answers to an item are averaged first. The mean difference has the cluster-robust CR2
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
-    For bounded scores, the standard error of each limit is computed from the differences plus one
-    hypothetical difference at the lowest (lower limit) or highest (upper limit) possible value
-    (`skbench.stats.worst_case`). This allows for rare differences that the sample missed, but not
-    for rare failures of whole clusters. The estimate does not change. With
-    ``cluster_weight="cluster"``, one hypothetical cluster is used instead.
+    If scores have known bounds, t intervals are widened to allow for rare differences that the
+    sample missed (see `skbench.stats.worst_case`). They allow for rare failures of whole clusters
+    only with ``cluster_weight="cluster"``.
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"
     if and only if the interval lies above 0.
 
-    Two named models are compared on the items that both answered, or by Welch's test if they
-    share none. If no model is named, all pairs are compared by a least-squares fit of
-    ``score = model + item`` (`skbench.stats.shared_items.shared_item_scores`). This fit can compare
-    two models through other models. Pairs are ordered by rank: pairs of adjacent models come first.
+    Two named models are compared on the items that both models answered. If there are no such
+    items, they are compared by Welch's test. If no model is named, all pairs are compared by a
+    least-squares fit of ``score = model + item`` (`skbench.stats.shared_items.shared_item_scores`).
+    This fit can compare two models through other models. Pairs of models with adjacent ranks come
+    first.
 
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
     same items, so the correlation r is high and the difference is precise [1]_.

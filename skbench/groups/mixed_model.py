@@ -55,13 +55,13 @@ class MixedModel(GroupEstimator):
     model, topic : str or None, default="model" and "topic"
         Columns of `X` with the model and the topic. If `model` is None or the default column is
         missing, all groups have the same model. If `topic` is None or the default column is
-        missing, the topics are `groups`. Without `groups`, each row is a topic. If you name another
-        column and it is missing, `fit` raises an error.
+        missing, the argument `groups` of `fit` gives the topics. Without `groups`, each row is a
+        topic. If you name another column and it is missing, `fit` raises an error.
     kernels : {"auto"}, list of columns or None, default="auto"
         Features of `X` that enter the model: one smooth (radial basis) kernel, one linear kernel,
         and one linear kernel within each model. Text columns are one-hot encoded. Missing numbers
-        are imputed by the mean. "auto" uses all columns except those that only name models or
-        topics. None uses no features.
+        are imputed by the mean. "auto" uses all columns except identifiers of models or topics.
+        None uses no features.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `sigma2` is not passed to `fit`.
     random_state : int, RandomState, Generator or None, default=None
@@ -84,8 +84,8 @@ class MixedModel(GroupEstimator):
         standard deviation of the direct estimates across groups.
     topic_outlier_probability_ : Series of length n_topics
         Posterior probability that the prior standard deviation of a topic's effect is more than 3
-        times the typical value. The t prior is a scale mixture of normals, so each topic effect has
-        its own prior standard deviation.
+        times the scale of the t prior. This prior is a scale mixture of normals, so each topic
+        effect has its own prior standard deviation.
     outlier_share_ : float
         Estimated share of outlying groups.
     interval_inflation_ : float

@@ -163,14 +163,12 @@ class PPIMean(PPIEstimator):
         regression slope for all groups that are fitted at once (`GroupedPPI`).
     interval : {"auto", "t", "z"}, default="auto"
         Type of the interval. "t" uses Student's t with a conservative variance. For binary labels,
-        the variance is computed after adding two labels of 0 and two of 1. For other bounded
-        labels, the standard error of each limit is computed from the labels plus one hypothetical
-        label at the lowest (lower limit) or highest (upper limit) possible value
-        (`skbench.stats.worst_case`). This allows for rare labels that the sample missed. The
-        estimate does not change. "auto" uses Wilson's interval around the estimate if labels are
-        binary, rows are independent and have no `sample_weight`, and the judge's weight is tuned.
-        In all other cases, or if the t interval is expected to be narrower, it uses "t". "z" is the
-        normal interval of the papers. It is much too narrow with few labels.
+        the variance is computed after adding two labels of 0 and two of 1. If labels have known
+        bounds and are not binary, the interval is widened to allow for rare labels that the sample
+        missed (see `skbench.stats.worst_case`). "auto" uses Wilson's interval around the estimate
+        if labels are binary, rows are independent and have no `sample_weight`, and the judge's
+        weight is tuned. In all other cases, or if the t interval is expected to be narrower, it
+        uses "t". "z" is the normal interval of the papers. With few labels, "z" is much too narrow.
     bounds : tuple of two floats, default=None
         Range of the labels by definition. None infers it: 0 to 1 if all labels are in this range,
         a rating scale (such as 1 to 5) if labels are whole numbers, and no bounds otherwise.
@@ -196,7 +194,7 @@ class PPIMean(PPIEstimator):
         Range of the labels in use.
     effective_sample_size_ : float
         Number of labels whose mean would have the same standard error. With few binary labels, it
-        does not show exactly how much narrower the interval is than that of the labels alone.
+        shows only roughly how much the interval narrows compared with the labels alone.
 
     Raises
     ------
@@ -221,17 +219,17 @@ class PPIMean(PPIEstimator):
 
     - "z" had coverage 0.23, 0.58, 0.75, 0.89 and 0.90 with 10, 20, 30, 50 and 100 labels. With 10
       labels, 60% of the intervals had width 0.
-    - "t" is conservative: its coverage was 1.00 with up to 50 labels and 0.96 with 100. In all
-      settings, including 4 unlabeled rows, it was at least 0.93.
+    - "t" is conservative: its coverage was 1.00 with up to 50 labels and 0.96 with 100. In other
+      simulations, some with only 4 unlabeled rows, it was at least 0.93.
     - "auto" had a coverage at most 0.015 below that of Wilson's interval of the labels alone. The
       choice between the two intervals depends only on the sample sizes and the explained variance
       (`skbench.stats.ppi.t_interval_is_narrower`). Choosing the interval that turns out narrower
       would reduce coverage to 0.92.
 
-    With clusters, the variance is CR2. The judge's weight is smaller if there are few unlabeled
-    clusters (`skbench.stats.ppi.clustered_share`). If all unlabeled rows are in one cluster, the
-    estimate is the mean of the labels. With `sample_weight`, the rectifier is a Hajek mean, and the
-    judge's mean is over all rows.
+    For clustered rows, the variance is cluster-robust (CR2). The judge's weight is smaller if there
+    are few unlabeled clusters (`skbench.stats.ppi.clustered_share`). If all unlabeled rows are in
+    one cluster, the estimate is the mean of the labels. With `sample_weight`, the rectifier is a
+    Hajek mean, and the judge's mean is over all rows.
 
     `predict` returns ``lambda_ f + c``. The constant makes the mean over the fitted rows equal to
     the estimate. Predictions may leave the range of the labels.

@@ -61,14 +61,14 @@ def summarize_items(
     model : str, default="model"
         The model column. If it is one of `by`, the other columns of `by` are the topic.
     item : str or None, default="item"
-        The column of item ids, unique within a topic. The ids show whether models answered the
-        same items. The column may be absent, or one of `by`. If None, ids are ignored, and models
-        are assumed to share the items of a topic. The cost then does not grow with the number
-        of distinct items.
+        The column of item ids, unique within a topic. The ids show whether models answered the same
+        items. The column may be absent, or one of `by`. If None, ids are ignored, and models are
+        assumed to share the items of a topic. Time and memory then do not grow with the number of
+        distinct items.
     topic : str or list of str or None, default="topic"
         Topic columns, needed if item ids repeat between topics and `by` does not contain the topic.
-        The default column may be absent. With None, only topic columns in `by` distinguish
-        equal ids.
+        The default column may be absent. If None, rows with the same item id are the same item,
+        unless they differ in a topic column of `by`.
     cluster : str, default=None
         The column of clusters of dependent items. A cluster may be a passage with several
         questions, or a question with several answers. If every cluster contains at most one

@@ -56,8 +56,9 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     score : str, default="score"
         For `fit_items`: column of scores.
     cluster : str, default=None
-        For `fit_items`: column of clusters to resample instead of items. Examples are passages with
-        several questions, or the item column if items were answered several times.
+        For `fit_items`: column of clusters to resample instead of items. For example, pass the
+        column of passages if a passage has several questions, or the item column if items were
+        answered several times.
     random_state : None, int, RandomState or Generator, default=None
         Random number generator or seed. `fit` fixes the draws, so all results of a fitted
         bootstrap use the same draws.

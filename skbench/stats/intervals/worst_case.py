@@ -84,13 +84,13 @@ def worst_case_interval(mean, variance, n, df, confidence_level=0.95, low=0.0, h
 
     Notes
     -----
-    The standard error of each limit is computed from the scores plus one hypothetical score at the
-    lowest (lower limit) or highest (upper limit) possible value. This allows for rare scores that
-    the sample missed. The estimate does not change. If scores vary, the cost is small: the width
-    grows from .41 to .45 for 20 differences of binary scores, 10% in each direction. If few scores
-    are all alike, a t interval ignores unobserved failures. For example, take 10 to 40 clusters of
-    five scores near .97, of which 2 to 10% fail entirely. t covers .19 to .92, with one more score
-    .43 to 1, and with one more cluster .92 to 1
+    The lower limit uses the standard error that the sample would have with one more score at the
+    lowest possible value. The upper limit does the same with the highest possible value. The
+    interval thus allows for rare scores that the sample missed. The estimate does not change. If
+    scores vary, the cost is small: the width grows from .41 to .45 for 20 differences of binary
+    scores, 10% in each direction. If few scores are all alike, a t interval ignores unobserved
+    failures. For example, take 10 to 40 clusters of five scores near .97, of which 2 to 10% fail
+    entirely. t covers .19 to .92, with one more score .43 to 1, and with one more cluster .92 to 1
     (test_direct_intervals_cover_where_whole_passages_fail). For clusters that vary, one more
     cluster adds 12 to 45% to the width.
 

@@ -117,9 +117,12 @@ def gate(
     ``low > -margin``. Otherwise it fails if ``high < 0`` (``fail="worse"``) or ``high < -margin``
     (``fail="margin"``). In all other cases it is undecided.
 
-    For bounded scores that are not binary, the lower limit allows for one unobserved difference at
-    the lowest possible value, and the upper limit for one at the highest
-    (`skbench.stats.worst_case`). With clusters, the lower limit allows for one unobserved cluster.
+    If scores have known bounds, t intervals are widened to allow for rare differences that the
+    sample missed (see `skbench.stats.worst_case`). The lower limit uses the standard error that the
+    sample would have with one more difference at the lowest possible value. The upper limit does
+    the same with the highest possible value. If scores are not binary, the lower limit is also
+    shifted down, as if the mean included this difference (for clustered scores, one more cluster at
+    the lowest possible value).
 
     **Worst topic.** This score is estimated from 4000 joint posterior draws of all topics, with a
     fixed seed. The draws come from the bank, or from a `MixedModel` fitted to the topics of both

@@ -179,9 +179,8 @@ def leaderboard(
     interval uses an effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`).
     All other scores have t intervals with the cluster-robust CR2 variance. Their degrees of freedom
     are those of Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as
-    fixed, not as a random sample. For bounded scores, the lower limit allows for one unobserved
-    score at the lowest possible value, and the upper limit for one at the highest
-    (`skbench.stats.worst_case`). With clusters, each limit allows for one unobserved cluster.
+    fixed, not as a random sample. If scores have known bounds, t intervals are widened to allow for
+    rare scores or clusters that the sample missed (see `skbench.stats.worst_case`).
 
     Ranks are derived from the intervals of all ``M (M - 1) / 2`` pairwise differences
     (`compare_models`), adjusted by Bonferroni's method. One model is significantly better than

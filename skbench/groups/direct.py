@@ -112,9 +112,10 @@ class DirectEstimator(GroupEstimator):
     - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage, averaged over all
       true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
     - "t" is exact for normal scores. For unbounded scores, it is far too short if scores are few
-      and skewed. For bounded scores, the lower limit allows for one unobserved score at the lowest
-      possible value, and the upper limit for one at the highest (`skbench.stats.worst_case`). With
-      clusters, each limit allows for one unobserved cluster.
+      and skewed. If scores have known bounds, the interval is widened to allow for rare scores that
+      the sample missed (see `skbench.stats.worst_case`). The lower limit uses the standard error
+      that the sample would have with one more score at the lowest possible value. The upper limit
+      does the same with the highest possible value. For clustered scores, a whole cluster is added.
     - "wald" is far too short for small n and has no guarantee.
 
     ``predict`` returns nan for groups without direct estimates `z`, because the method has no

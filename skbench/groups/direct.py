@@ -296,7 +296,7 @@ class DirectEstimator(GroupEstimator):
 
     @property
     def _worst_cases(self):
-        """Bounds for the hypothetical score in t intervals; infinite if unknown."""
+        """Bounds of the score that widens t intervals; infinite if unknown."""
         known = self.sampling_.bounds if self.bounds is None else self.bounds
         return (-np.inf, np.inf) if known is None else known
 

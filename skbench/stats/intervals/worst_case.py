@@ -14,7 +14,7 @@ class EndVariances(NamedTuple):
 
 
 def end_variances(mean, variance, n, low=0.0, high=1.0):
-    """Variances of means of bounded scores, with one hypothetical score at either bound.
+    """Variances of means of bounded scores, with one more score at either bound.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def end_variances(mean, variance, n, low=0.0, high=1.0):
         independent scores, a cluster-robust variance for clustered scores.
     n : array-like of shape (n_groups,)
         Number of independent scores. For clustered scores, the number of clusters, or the degrees
-        of freedom of `variance` plus 1; the hypothetical score is then a hypothetical cluster.
+        of freedom of `variance` plus 1; the additional score is then a cluster.
     low, high : float or array-like of shape (n_groups,), default=0, 1
         Smallest and largest possible score. An infinite bound does not change the variance.
 

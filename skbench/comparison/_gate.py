@@ -65,9 +65,9 @@ def gate(
         Whether `margin` is a proportion of the baseline's mean. The sampling error of this mean is
         ignored.
     fail : {"worse", "margin"}, default="worse"
-        With "worse", the gate fails if the candidate is significantly worse and its loss may be as
-        large as the margin. With "margin", the gate fails only if the loss is significantly larger
-        than the margin.
+        With "worse", the gate fails if the candidate is significantly worse and a loss as large as
+        the margin cannot be ruled out. With "margin", the gate fails only if the loss is
+        significantly larger than the margin.
     worst : float, default=None
         Floor for the candidate's score on its worst topic (see `by`). The gate fails if the whole
         interval of the worst topic's score (`extremes`) is below the floor. To pass, the whole
@@ -109,33 +109,32 @@ def gate(
     Warns
     -----
     UserWarning
-        If only one of the two models answered some items.
+        If some items were answered by only one of the two models.
 
     Notes
     -----
     The interval is that of `compare_models` for candidate minus baseline. The gate passes if
     ``low > -margin``. Otherwise it fails if ``high < 0`` (``fail="worse"``) or ``high < -margin``
-    (``fail="margin"``). In all other cases it is undecided.
+    (``fail="margin"``). In all other cases, the gate is undecided.
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
     sample missed (see `skbench.stats.worst_case`). The lower limit uses the standard error that the
     sample would have with one more difference at the lowest possible value. The upper limit does
-    the same with the highest possible value. If scores are not binary, the lower limit is also
-    shifted down, as if the mean included this difference (for clustered scores, one more cluster at
-    the lowest possible value).
+    the same with the highest possible value. If scores are not binary, the lower limit also uses a
+    lower mean. This mean includes one more item (for clustered scores, one more cluster) with the
+    lowest possible difference.
 
-    **Worst topic.** This score is estimated from 4000 joint posterior draws of all topics, with a
-    fixed seed. The draws come from the bank, or from a `MixedModel` fitted to the topics of both
-    models. The interval is that of the minimum over topics, so it needs no adjustment for the
-    number of topics.
+    **Worst topic.** The score of the worst topic is estimated from 4000 joint posterior draws of
+    all topics, with a fixed seed. The draws come from the bank, or from a `MixedModel` fitted to
+    the topics of both models. The interval is that of the minimum over topics, so no adjustment for
+    the number of topics is needed.
 
-    The gate cannot pass if the candidate has no answers in a topic, or (without a bank) a mean
-    below the floor there. A pass is weak evidence for a topic with few items, because the topic's
-    draws are shrunk toward the other topics.
+    The gate cannot pass if the candidate has no answers in a topic. A pass is weak evidence for a
+    topic with few items, because the topic's draws are shrunk toward the other topics.
 
     **Power.** `power` is the probability that a gate with this number of items fails a candidate
-    whose loss equals the margin. With ``fail="margin"``, it is the probability that an equally good
-    candidate passes. `items_needed` is the number of items for a power of 0.8. `power` and
+    whose loss equals the margin. With ``fail="margin"``, `power` is the probability that an equally
+    good candidate passes. `items_needed` is the number of items for a power of 0.8. `power` and
     `items_needed` are computed from McNemar's exact test for binary scores, from a noncentral t
     distribution for other scores, and from the posterior standard deviation with a bank.
 

@@ -152,8 +152,8 @@ class SequentialMean(Sequential):
 class SequentialComparison(Sequential):
     """Compare two models batch by batch, and stop as soon as one is significantly better.
 
-    The verdict is valid at every look, that is, after every batch (anytime-valid inference). It
-    is "undecided", the name of the better model, or "equivalent".
+    The verdict is valid at every look, that is, after every batch (anytime-valid inference). The
+    verdict is "undecided", "equivalent", or the name of the better model.
 
     Parameters
     ----------

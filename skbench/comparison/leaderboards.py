@@ -128,8 +128,8 @@ def leaderboard(
     model, item, score : str
         Names of the columns. Higher scores are better.
     topic : str or list of str or None, default="topic"
-        Columns of the topic, which may be absent. Item ids need to be unique only within a
-        topic; with None they must be unique in the whole table.
+        Columns of the topic, if the table contains any. Item ids need to be unique only within a
+        topic. With None, item ids must be unique in the whole table.
     cluster : str, default=None
         Column of clusters of dependent items. If models answered items several times, pass the item
         column.
@@ -144,7 +144,7 @@ def leaderboard(
         error.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. If all scores are from 0 to 1, the default is (0, 1).
-        If all scores are whole numbers, a rating scale that starts at 0 or 1 is inferred from them.
+        If all scores are whole numbers, a rating scale that starts at 0 or 1 is inferred.
         Otherwise, or with infinite bounds, intervals are plain t intervals.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a
@@ -170,28 +170,28 @@ def leaderboard(
     -----
     UserWarning
         - If models answered different items.
-        - If a model shares no items with the others, or has only one cluster in a topic. Its rank
-          is then undetermined.
+        - If a model shares no items with the others, or has only one cluster in a topic. The rank
+          of such a model is undetermined.
 
     Notes
     -----
     Scores of 0 and 1 on independent items have Wilson intervals. For means over topics, the Wilson
     interval uses an effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`).
-    All other scores have t intervals with the cluster-robust CR2 variance. Their degrees of freedom
-    are those of Bell and McCaffrey, or Satterthwaite's for means over topics. Topics are treated as
-    fixed, not as a random sample. If scores have known bounds, t intervals are widened to allow for
-    rare scores or clusters that the sample missed (see `skbench.stats.worst_case`).
+    All other scores have t intervals with the cluster-robust CR2 variance. The degrees of freedom
+    are Bell and McCaffrey's, or Satterthwaite's for means over topics. Topics are treated as fixed,
+    not as a random sample. If scores have known bounds, t intervals are widened to allow for rare
+    scores or clusters that the sample missed (see `skbench.stats.worst_case`).
 
     Ranks are derived from the intervals of all ``M (M - 1) / 2`` pairwise differences
-    (`compare_models`), adjusted by Bonferroni's method. One model is significantly better than
-    another if the interval excludes 0. The best possible rank of a model is 1 plus the number of
-    significantly better models. The worst possible rank is M minus the number of significantly
-    worse models. Two models share a letter if neither is significantly better.
+    (`compare_models`), adjusted by Bonferroni's method. Model A is significantly better than model
+    B if the interval of A minus B lies above 0. The best possible rank of a model is 1 plus the
+    number of significantly better models. The worst possible rank is M minus the number of
+    significantly worse models. Two models share a letter if neither is significantly better.
 
     If models answered different items, scores are least-squares estimates from the shared items
-    (`skbench.stats.shared_items.shared_item_scores`). They estimate what each model would score on
-    all items. For a model with more than 5% missing answers, `Leaderboard.bounds` contains the
-    lowest and highest score that the model could have without missing answers.
+    (`skbench.stats.shared_items.shared_item_scores`). Each score estimates the model's mean score
+    on all items. For a model with more than 5% missing answers, `Leaderboard.bounds` contains the
+    lowest and highest score that the model could have had if it had answered every item.
 
     When not to use it: to compare two models chosen in advance (`compare_models` has more
     power); for scores where lower is better (change their sign first).

@@ -74,7 +74,7 @@ def load_digits_c(*, n_jobs: Jobs = None, random_state: RandomState = 0) -> Item
 
     Notes
     -----
-    All topics use the same images, so accuracies on all images are correlated between topics.
+    All topics use the same images, so the accuracies of a model on the full topics are correlated.
     `sample_items` draws the images of each topic separately. Accuracies in small samples are
     therefore nearly independent.
 

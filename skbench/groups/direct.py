@@ -68,8 +68,8 @@ class DirectEstimator(GroupEstimator):
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
         error, and intervals are clipped to the range. By default, the bounds in the argument
-        `sampling` of `fit` are used. If there are none, the range is (0, 1) for binary scores and
-        for ``interval="bounded"``, and unlimited otherwise.
+        `sampling` of `fit` are used. If `sampling` has no bounds, the range is (0, 1) for binary
+        scores and for ``interval="bounded"``, and unlimited otherwise.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 
@@ -93,9 +93,9 @@ class DirectEstimator(GroupEstimator):
     Warns
     -----
     UserWarning
-        If "auto" uses t intervals for few scores that look skewed. Their coverage may be far
-        below the confidence level. If t or normal intervals have width 0 (``sigma2 = 0``) or
-        cannot be computed (a single score).
+        If "auto" uses t intervals for few scores that look skewed. The coverage of these intervals
+        can be far below the confidence level. If t or normal intervals have width 0
+        (``sigma2 = 0``) or cannot be computed (a single score).
 
     See Also
     --------
@@ -111,18 +111,19 @@ class DirectEstimator(GroupEstimator):
       the Chernoff-Hoeffding interval, which needs only the mean.
     - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage, averaged over all
       true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
-    - "t" is exact for normal scores. For unbounded scores, it is far too short if scores are few
-      and skewed. If scores have known bounds, the interval is widened to allow for rare scores that
-      the sample missed (see `skbench.stats.worst_case`). The lower limit uses the standard error
-      that the sample would have with one more score at the lowest possible value. The upper limit
-      does the same with the highest possible value. For clustered scores, a whole cluster is added.
+    - "t" is exact for normal scores. For unbounded scores, the interval is far too short if scores
+      are few and skewed. If scores have known bounds, the interval is widened to allow for rare
+      scores that the sample missed (see `skbench.stats.worst_case`). The lower limit uses the
+      standard error that the sample would have with one more score at the lowest possible value.
+      The upper limit does the same with the highest possible value. For clustered scores, a whole
+      cluster is added.
     - "wald" is far too short for small n and has no guarantee.
 
     ``predict`` returns nan for groups without direct estimates `z`, because the method has no
     prior.
 
     **When not to use it.** With fewer than about 50 items per group, `MixedModel` and
-    `EmpiricalBayes` are much more precise, because they borrow strength from other groups.
+    `EmpiricalBayes` are much more precise, because these methods borrow strength from other groups.
 
     References
     ----------

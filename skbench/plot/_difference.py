@@ -38,7 +38,7 @@ class DifferenceDisplay(Display):
         Columns value, low and high (score units) and clear (whether the interval excludes 0), from
         top to bottom.
     remarks : list of str of length n_rows
-        Missing values in each row. Most remarks are empty.
+        A remark on the missing values of each row, or an empty string.
 
     Attributes
     ----------

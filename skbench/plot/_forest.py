@@ -42,7 +42,7 @@ class ForestDisplay(Display):
     truth : ndarray of shape (n_rows,) or None
         True performance; nan if unknown.
     remarks : list of str of length n_rows
-        Missing values and outlying groups. Most remarks are empty.
+        A remark on each row (a missing value or an outlying group), or an empty string.
 
     Attributes
     ----------

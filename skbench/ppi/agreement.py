@@ -136,25 +136,26 @@ def judge_agreement(
 ) -> JudgeAgreement:
     """Measure the agreement of LLM judges with human labels and with each other.
 
-    It also compares a judge with an earlier version, and measures the noise of repeated verdicts.
+    The function also compares a judge with an earlier version, and measures the noise of repeated
+    verdicts.
 
     Parameters
     ----------
     rows : dataframe
-        One row per answer, in any dataframe that narwhals supports. It is not modified.
+        One row per answer, in any dataframe that narwhals supports. `rows` is not modified.
     human : str or None, default="human"
         Column of human labels; missing values are allowed. Pass None to compare only versions or
         repeats of a judge.
     judges : str or sequence of str, default=("judge",)
-        Columns of verdicts, one per judge; missing values are allowed. Verdicts and human labels
-        must use the same set of values. If human labels are 0 and 1, verdicts may also be scores
-        from 0 to 1.
+        Columns of verdicts, one column per judge; missing values are allowed. Verdicts and human
+        labels must use the same set of values. If human labels are 0 and 1, verdicts may also be
+        scores from 0 to 1.
     previous : str, default=None
-        Column of the verdicts of an earlier version of the judge on the same answers. This
+        Column of the verdicts of an earlier version of the judge on the same answers. `previous`
         requires exactly one judge.
     repeats : str or sequence of str, default=None
         Columns of repeated verdicts of the judge on the same answers, one column per repeat;
-        missing values are allowed. This requires exactly one judge.
+        missing values are allowed. `repeats` requires exactly one judge.
     event : label, default=None
         The positive label, if labels are not 0 and 1. Error rates, bias, the judges' combined vote
         and corrected means are computed for this label. Kappa and alpha use all labels.
@@ -178,27 +179,27 @@ def judge_agreement(
     ------
     ValueError
         - If a column is missing.
-        - If fewer than five answers have a human label, or fewer than five have verdicts of both
-          versions.
+        - If fewer than five answers have a human label, or fewer than five answers have verdicts of
+          both versions of the judge.
         - If all labels are equal, or `event` does not occur.
-        - If the scale of the verdicts differs from that of the labels or the other version.
+        - If the scale of the verdicts differs from the scale of the labels or of the other version.
         - If `previous` or `repeats` is passed with several judges.
         - If repeated verdicts are words and `event` is None.
-        - If more than 10% of the repeated verdicts do not occur among the judge's verdicts (words)
-          or are outside their range (numbers).
+        - If more than 10% of the repeated verdicts are words that the judge's verdicts do not
+          contain, or numbers outside the range of the judge's verdicts.
         - If the judge's verdicts are from 0 to 1, but a repeated verdict is not.
 
     Notes
     -----
-    The following figures use the rows with a verdict and a human label.
+    The following statistics are computed from the rows with both a verdict and a human label.
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
       from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten different labels,
-      kappa is not computed. For numbers, alpha then treats the labels as interval-scaled and has a
-      jackknife confidence interval. For words, alpha has no confidence interval.
+      kappa is not computed. In this case, alpha of numbers is computed on the interval scale, with
+      a jackknife confidence interval, and alpha of words has no confidence interval.
     - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
-    - *bias*: mean of verdict minus human label. If verdicts are 0 or 1 and answers are independent,
-      the interval is Tango's. Otherwise, it is Student's t interval.
+    - *bias*: mean difference, verdict minus human label. If verdicts are 0 or 1 and answers are
+      independent, the interval is Tango's. Otherwise, the interval is Student's t.
     - *calibration*: slope of a regression of the human labels on the scores (1 for a calibrated
       judge).
 
@@ -209,8 +210,8 @@ def judge_agreement(
     The change in bias between versions equals the change in the mean verdict, because both versions
     are compared with the same labels. The change is therefore estimated from all answers with
     verdicts of both versions. If verdicts are 0 or 1 and answers are independent, p-values are from
-    McNemar's exact test. Otherwise they are from a cluster-robust t test. The noise of repeats is
-    estimated by `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
+    McNemar's exact test. Otherwise, p-values are from a cluster-robust t test. The noise of repeats
+    is estimated by `skbench.stats.repeats.repeat_noise`. Repeats reduce noise but not bias.
 
     When not to use it: if the verdicts determined which rows were labeled; for versions that judged
     different answers (use `PPIMean` for each version).

@@ -38,7 +38,7 @@ class DifferenceDisplay(Display):
         Columns value, low and high (score units) and clear (whether the interval excludes 0), from
         top to bottom.
     remarks : list of str of length n_rows
-        A remark on the missing values of each row, or an empty string.
+        For each row, a remark on missing values or an empty string.
 
     Attributes
     ----------

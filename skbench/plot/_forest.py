@@ -42,7 +42,7 @@ class ForestDisplay(Display):
     truth : ndarray of shape (n_rows,) or None
         True performance; nan if unknown.
     remarks : list of str of length n_rows
-        A remark on each row (a missing value or an outlying group), or an empty string.
+        For each row, a remark (missing value or outlying group) or an empty string.
 
     Attributes
     ----------

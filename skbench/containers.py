@@ -535,7 +535,8 @@ class Estimate(Printed):
         for the same precision, divided by the number of items used. None if it is unknown.
     outlier_probability : array-like of shape (n_groups,), default=None
         Posterior probability that a group is an outlier (1 minus the local false discovery rate).
-        The estimate of an outlier is hardly shrunk. None if the method does not estimate it.
+        The estimate of an outlier is hardly shrunk. None if the method does not estimate this
+        probability.
 
     Raises
     ------

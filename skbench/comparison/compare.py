@@ -121,8 +121,8 @@ def compare_models(
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
-    sample missed (see `skbench.stats.worst_case`). They allow for rare failures of whole clusters
-    only with ``cluster_weight="cluster"``.
+    sample missed (see `skbench.stats.worst_case`). The widened intervals allow for rare failures of
+    whole clusters only with ``cluster_weight="cluster"``.
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"
@@ -137,7 +137,7 @@ def compare_models(
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
     same items, so the correlation r is high and the difference is precise [1]_.
 
-    Do not use it if scores are missing not at random.
+    Do not use it if a model skipped items that it would have answered incorrectly.
 
     References
     ----------

@@ -86,9 +86,9 @@ class FayHerriot(GroupEstimator):
     coverage is too low: about 0.89 instead of 0.95 if `A` is a sixth of their mean, with 60 to 200
     groups. The coverage of "adjusted-ml" is affected least.
 
-    **When not to use it.** Do not use it if the number of features is not small compared with the
-    number of groups. If models share items, the regression also fits their common errors. Use
-    `EmpiricalBayes` with folds by topic, or `MixedModel`.
+    **When not to use it.** Do not use it with many features and few groups. If models share items,
+    the regression also fits their common errors. Use `EmpiricalBayes` with folds by topic, or
+    `MixedModel`.
 
     References
     ----------

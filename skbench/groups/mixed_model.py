@@ -71,9 +71,10 @@ class MixedModel(GroupEstimator):
     ----------
     family_ : {"binomial", "gaussian"}
     topic_variance_, interaction_variance_, shared_effect_variance_ : float
-        Prior variances of the topic effects, of the independent model x topic interactions, and of
-        the interactions shared by models whose item errors are correlated. The units are squared
-        log odds or squared score units. A variance is 0 if the model has no such effect.
+        Prior variances of the topic effects and of two parts of the model x topic interactions. One
+        part is independent between models. The other part is correlated between models whose item
+        errors are correlated. The units are squared log odds or squared score units. The variance
+        of an effect that is not fitted is 0.
     kernel_variances_ : ndarray of shape (n_kernels,)
         Prior variances of the kernels: smooth, linear, linear within models.
     model_effects_ : Series of length n_models
@@ -132,8 +133,9 @@ class MixedModel(GroupEstimator):
     `interval_inflation_`. The lower limit is 0 if no answer is correct. The upper limit is 1 if
     all answers are correct [2]_. Coverage holds ON AVERAGE over the groups, not for each group.
 
-    If sampling variances are estimated from fewer than 20 scores, all effects are normal and no
-    group is an outlier. Otherwise an underestimated variance could look like an outlier.
+    If scores are clustered or not binary, and the median number of independent scores per group is
+    below 20, all effects are normal and no group is an outlier. Otherwise an underestimated
+    variance could look like an outlier.
 
     **Fallback.** If the estimated mean squared error exceeds that of the direct estimates by more
     than one standard error of the difference, the estimates are shifted toward the direct

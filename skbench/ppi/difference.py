@@ -238,7 +238,7 @@ class PPIMean(PPIEstimator):
 
     - with fewer than 10 labels;
     - if the judge's agreement with humans differs between labeled and unlabeled rows;
-    - if labels and judge scores are binary, and each of the two judge scores occurs in about 10 to
+    - if labels and judge scores are binary, and the judge gave each score (0 and 1) to about 10 to
       50 labeled rows. The interval of `ChainRulePPI` is then slightly narrower.
 
     References

@@ -162,12 +162,12 @@ def rank_confidence_sets(
     For exactly tied models, coverage means that the set contains every rank that they share.
 
     "bonferroni" compares ``|x_j - x_k| / s_jk`` with the ``1 - alpha / (2 m)`` quantile of the t
-    distribution. Here ``m = M (M - 1) / 2`` is the number of pairs. For marginal sets, ``m = M - 1``
-    is the number of pairs that include a given model. `leaderboard` uses the same Bonferroni level,
-    but compares binary scores by McNemar's exact test. With `df` and at least 3 clusters, the
-    familywise error rate was at most 0.058 in simulations (nominal 0.05, benchmarks/rank_sets.py).
-    "mogstad" is the published procedure. It treats standard errors as known. With 5 equal models on
-    10 clusters, its familywise error rate was 0.175.
+    distribution. Here ``m = M (M - 1) / 2`` is the number of pairs. For marginal sets, `m` is the
+    number of pairs that include a given model, ``m = M - 1``. `leaderboard` uses the same
+    Bonferroni level, but compares binary scores by McNemar's exact test. With `df` and at least 3
+    clusters, the familywise error rate was at most 0.058 in simulations (nominal 0.05,
+    benchmarks/rank_sets.py). "mogstad" is the published procedure. It treats standard errors as
+    known. With 5 equal models on 10 clusters, its familywise error rate was 0.175.
 
     If you have per-item scores, use `leaderboard`. It estimates the covariance and the degrees of
     freedom.

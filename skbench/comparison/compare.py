@@ -122,7 +122,7 @@ def compare_models(
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
     sample missed (see `skbench.stats.worst_case`). The widened intervals allow for rare failures of
-    whole clusters only with ``cluster_weight="cluster"``.
+    whole clusters X
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"

@@ -122,7 +122,8 @@ def compare_models(
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
     sample missed (see `skbench.stats.worst_case`). The widened intervals allow for rare failures of
-    whole clusters X
+    whole clusters only with ``cluster_weight="cluster"``. With equal item weights, the 95% interval
+    from 40 clusters had coverage 0.52 in a simulation in which 2% of the clusters failed.
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"

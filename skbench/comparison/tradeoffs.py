@@ -225,8 +225,9 @@ def tradeoff(
     =====  ====  ============
 
     If the cost of a model is the same on all items, this cost is assumed to be known exactly (a
-    list price). Models with equal prices are compared by their scores. Costs may also be equal by
-    chance, so skbench warns if the costs of other models vary.
+    list price). Models with equal prices are compared by their scores. The costs of a model may
+    also be the same on all sampled items by chance, so skbench warns if the costs of other models
+    vary from item to item.
 
     When not to use it: for costs per run instead of per item (a fixed fee), or if costs are missing
     because answers failed or timed out.

@@ -128,7 +128,7 @@ def trend(
     When not to use it:
 
     - For versions with scores that are not comparable (another judge, another grading prompt).
-    - To find the version that introduced a loss. Compare adjacent versions.
+    - To find the version in which the score dropped. Compare adjacent versions.
     - To predict the scores of future versions.
 
     References

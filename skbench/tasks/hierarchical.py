@@ -125,8 +125,9 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     thousands, the chains often fail to converge. `fit` then raises an error, because the effective
     sample size of a model is below 100. Under the uniform prior, the usual reason for this error is
     that `n_draws` is too small. The table is from simulations with 1 to 19 tasks of 5 to 20,000
-    items and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). It shows how much the
-    posterior means differ from those of quadrature, in posterior standard deviations:
+    items and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). It compares the
+    posterior means of Gibbs sampling and quadrature, also if `fit` raises the error. The unit is
+    the posterior standard deviation:
 
     ===========  ========  ==========  ==================================
     prior        `fit`     models      difference

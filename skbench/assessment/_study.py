@@ -50,8 +50,8 @@ class RepeatedSamplingStudy(Printed):
         Each estimator is one of:
 
         - an estimator of skbench,
-        - any object with the methods ``fit(X, y, sigma2, n, groups, sampling)`` and ``estimate``, as
-          in skbench; `sampling` is optional,
+        - any object with the methods ``fit(X, y, sigma2, n, groups, sampling)`` and ``estimate``
+          of skbench's estimators (the argument `sampling` is optional),
         - a scikit-learn regressor, evaluated without intervals,
         - a `skbench.assessment.Candidate`.
     n_items : int, float or "proportional", default=10

@@ -28,7 +28,8 @@ def text():
         ", ".join(f"``{name}``" for name in sorted(names))
         for names in (METRICS, FAMILIES, WORDS_OF_FAMILIES)
     )
-    lines += ["", f"A metric is the score if the table has only one: {metrics}."]
+    lines += ["", "If the table has exactly one column of a metric, this column is the score."]
+    lines += [f"Metrics: {metrics}."]
     lines += ["", f"Families of models: {families}."]
     lines += ["", f"Families only if a version follows, as in ``Yi-6B``: {words}.", ""]
     return "\n".join(lines)

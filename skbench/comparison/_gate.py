@@ -82,9 +82,9 @@ def gate(
     model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
-        Columns that define the topics. With a bank, pass its topic column. The attribute `topics`
-        of the result then has one row per topic. The verdict still refers to all items, with equal
-        weights. Intervals of topics are not adjusted for multiple comparisons.
+        Columns that define the topics; with a bank, its topic column. With `by`, the attribute
+        `topics` of the result has one row per topic. The verdict still refers to all items, with
+        equal weights. Intervals of topics are not adjusted for multiple comparisons.
     bounds, population
         As in `compare_models`. With `by`, `population` has one number per topic.
     confidence_level : float, default=0.95
@@ -118,11 +118,9 @@ def gate(
     (``fail="margin"``). In all other cases, the gate is undecided.
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
-    sample missed (see `skbench.stats.worst_case`). The lower limit uses the standard error that the
-    sample would have with one more difference at the lowest possible value. The upper limit does
-    the same with the highest possible value. If scores are not binary, the lower limit also uses a
-    lower mean. This mean includes one more item (for clustered scores, one more cluster) with the
-    lowest possible difference.
+    sample missed (`skbench.stats.worst_case` has the formula). If scores are not binary, the lower
+    limit also uses a lower mean. This mean includes one more item (for clustered scores, one more
+    cluster) with the lowest possible difference.
 
     **Worst topic.** The score of the worst topic is estimated from 4000 joint posterior draws of
     all topics, with a fixed seed. The draws come from the bank, or from a `MixedModel` fitted to

@@ -144,7 +144,8 @@ def leaderboard(
         error.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. If all scores are from 0 to 1, the default is (0, 1).
-        If all scores are whole numbers, a rating scale that starts at 0 or 1 is inferred.
+        If all scores are whole numbers, a rating scale from 0 or 1 to 3, 4, 5, 6, 7
+        or 10 is assumed, the shortest that contains all scores.
         Otherwise, or with infinite bounds, intervals are plain t intervals.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a

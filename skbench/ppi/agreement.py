@@ -185,8 +185,8 @@ def judge_agreement(
         - If the scale of the verdicts differs from the scale of the labels or of the other version.
         - If `previous` or `repeats` is passed with several judges.
         - If repeated verdicts are words and `event` is None.
-        - If more than 10% of the repeated verdicts are words that the judge's verdicts do not
-          contain, or numbers outside the range of the judge's verdicts.
+        - If more than 10% of the repeated verdicts are words that do not occur in the judge's
+          column, or numbers outside the range of this column.
         - If the judge's verdicts are from 0 to 1, but a repeated verdict is not.
 
     Notes
@@ -195,8 +195,8 @@ def judge_agreement(
 
     - *kappa* (Cohen) and *alpha* (Krippendorff): agreement corrected for chance, with intervals
       from a Dirichlet posterior (`skbench.stats.agreement`). With more than ten different labels,
-      kappa is not computed. In this case, alpha of numbers is computed on the interval scale, with
-      a jackknife confidence interval, and alpha of words has no confidence interval.
+      kappa is not computed. If these labels are numbers, alpha is computed on the interval scale,
+      with a jackknife interval. If they are words, alpha has no interval.
     - *tpr* and *tnr*: true positive rate and true negative rate (Clopper-Pearson interval).
     - *bias*: mean difference, verdict minus human label. If verdicts are 0 or 1 and answers are
       independent, the interval is Tango's. Otherwise, the interval is Student's t.

@@ -115,7 +115,7 @@ def read_items(
         If there is no such file.
     ValueError
         - If a file is empty, truncated or of unknown format.
-        - If a line cannot be read, or one of its objects has a repeated key.
+        - If a line cannot be read, or a JSON object in it repeats a key.
         - If the score columns are ambiguous or not numeric, or a model, topic or item is missing.
         - If a model has several answers to an item, unless `cluster` is the item column.
 

@@ -161,5 +161,5 @@ def test_a_model_without_a_name_is_called_as_the_harness_calls_it(evaluate):
     results = evaluate()
     read = read_with_notes(results)
     assert set(read.items["model"]) == {"dummy"}
-    assert any("pass model={'dummy': ...}" in note for note in read.notes)
+    assert any("model={'dummy': ...}" in note for note in read.notes)
     assert set(read_items(results, model="ada")["model"]) == {"ada"}

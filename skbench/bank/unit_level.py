@@ -60,9 +60,9 @@ class UnitLevelModel(Documented, BaseEstimator):
         "auto" assumes a random sample unless the items are clearly easier or harder than the rest
         of their topics.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None stands for 0 to 1 if all scores lie in this range,
-        and for the rating scale (such as 1 to 5) if scores are whole numbers. In all other cases
-        the bounds are unknown.
+        Smallest and largest possible score. None infers 0 and 1 if all scores are in this range,
+        and the ends of a rating scale, such as 1 and 5, if scores are whole numbers from 0 to 10
+        (see `summarize_items`). Other scores have no bounds.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the draws.
 

@@ -87,9 +87,10 @@ def compare_models(
         "drop" skips items that a model did not answer, "wrong" counts the missing answers as
         incorrect (score 0), and "refuse" raises an error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None infers them: 0 and 1 if all scores are in this
-        range, or a rating scale (such as 1 to 5) if scores are whole numbers. Otherwise, and with
-        infinite bounds, intervals are t intervals.
+        Smallest and largest possible score. None infers 0 and 1 if all scores are in this range,
+        and the ends of a rating scale, such as 1 and 5, if scores are whole numbers from 0 to 10
+        (see `summarize_items`). If no bounds can be inferred, or if the bounds are infinite,
+        t intervals are not widened.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
         number, or one for each group of `by`. None means an infinite population.
@@ -121,9 +122,8 @@ def compare_models(
     variance with Bell-McCaffrey degrees of freedom. Without clusters this is the paired t test.
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
-    sample missed (see `skbench.stats.worst_case`). The widened intervals allow for rare failures of
-    whole clusters only with ``cluster_weight="cluster"``. With equal item weights, the 95% interval
-    from 40 clusters had coverage 0.52 in a simulation in which 2% of the clusters failed.
+    sample missed (see `skbench.stats.worst_case`). With equal item weights, the widening does not
+    allow for rare failures of whole clusters. Use ``cluster_weight="cluster"`` to allow for them.
 
     For binary scores of independent items, the p-value is from McNemar's exact test, and the
     interval agrees with the test (`skbench.stats.paired.mcnemar_interval`). The verdict is "better"
@@ -132,8 +132,8 @@ def compare_models(
     Two named models are compared on the items that both models answered. If there are no such
     items, they are compared by Welch's test. If no model is named, all pairs are compared by a
     least-squares fit of ``score = model + item`` (`skbench.stats.shared_items.shared_item_scores`).
-    This fit can compare two models through other models. Pairs of models with adjacent ranks come
-    first.
+    This fit can compare two models through other models. The result lists pairs of models with
+    adjacent ranks first.
 
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on the
     same items, so the correlation r is high and the difference is precise [1]_.

@@ -143,10 +143,10 @@ def leaderboard(
         How to treat items that a model did not answer: skip them, score them 0, or raise an
         error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. If all scores are from 0 to 1, the default is (0, 1).
-        If all scores are whole numbers, a rating scale from 0 or 1 to 3, 4, 5, 6, 7
-        or 10 is assumed, the shortest that contains all scores.
-        Otherwise, or with infinite bounds, intervals are plain t intervals.
+        Smallest and largest possible score. None infers 0 and 1 if all scores are in this range,
+        and the ends of a rating scale, such as 1 and 5, if scores are whole numbers from 0 to 10
+        (see `summarize_items`). If no bounds can be inferred, or if the bounds are infinite,
+        t intervals are not widened.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a
         random sample of the benchmark. None means an infinite population.

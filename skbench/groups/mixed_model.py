@@ -107,8 +107,8 @@ class MixedModel(GroupEstimator):
     Raises
     ------
     ValueError
-        If `sigma2` is missing and scores are not counts, a named column is missing, a model
-        occurs more than once in a topic, `groups` contradict the topic column, or the item
+        If `sigma2` is missing and scores are not counts. If a named column is missing, or a model
+        occurs more than once in a topic. If `groups` contradict the topic column, or the item
         correlation lacks a model.
 
     Warns
@@ -134,8 +134,8 @@ class MixedModel(GroupEstimator):
     all answers are correct [2]_. Coverage holds ON AVERAGE over the groups, not for each group.
 
     If scores are clustered or not binary, and the median number of independent scores per group is
-    below 20, all effects are normal and no group is an outlier. Otherwise an underestimated
-    variance could look like an outlier.
+    below 20, all effects are normal and no group is an outlier. If outliers were allowed, a group
+    with an underestimated variance could look like an outlier.
 
     **Fallback.** If the estimated mean squared error exceeds that of the direct estimates by more
     than one standard error of the difference, the estimates are shifted toward the direct

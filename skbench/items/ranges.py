@@ -43,9 +43,10 @@ def known_range(formats, score, largest=1.0):
 def bounds_of(*columns, given=None):
     """Return the lowest and highest possible score, or None if unknown.
 
-    `given` bounds are returned; infinite ones mean none. Otherwise, scores from 0 to 1 have these
-    bounds. Two or more different whole numbers are taken for a rating scale that starts at 0 or 1
-    and ends at the next usual top.
+    `given` bounds are returned, or None if they are infinite. Otherwise, scores from 0 to 1 have
+    bounds 0 and 1. Different whole numbers from 0 to 10 are assumed to be ratings. The lower bound
+    of ratings is 1, or 0 if a score is 0. Their upper bound is the smallest of `_TOPS_OF_SCALES`
+    that is not below the highest score.
     """
     if given is not None:
         if np.all(np.isinf(given)):

@@ -170,8 +170,9 @@ class PPIMean(PPIEstimator):
         weight is tuned. In all other cases, or if the t interval is expected to be narrower, it
         uses "t". "z" is the normal interval of the papers. With few labels, "z" is much too narrow.
     bounds : tuple of two floats, default=None
-        Range of the labels by definition. None infers it: 0 to 1 if all labels are in this range,
-        a rating scale (such as 1 to 5) if labels are whole numbers, and no bounds otherwise.
+        Range of the labels by definition. None infers 0 and 1 if all labels are in this range,
+        and the ends of a rating scale, such as 1 and 5, if labels are whole numbers from 0 to 10
+        (see `summarize_items`). Other labels have no bounds.
     population : "rows" or None, default=None
         "rows" estimates the mean label of exactly these rows, labeled and unlabeled. None
         estimates the mean of the population that the rows were sampled from. The choice changes
@@ -238,7 +239,7 @@ class PPIMean(PPIEstimator):
 
     - with fewer than 10 labels;
     - if the judge's agreement with humans differs between labeled and unlabeled rows;
-    - if labels and judge scores are binary, and the judge gave each score (0 and 1) to about 10 to
+    - if labels and judge scores are binary, and each of the two judge scores occurs in about 10 to
       50 labeled rows. The interval of `ChainRulePPI` is then slightly narrower.
 
     References

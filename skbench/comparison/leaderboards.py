@@ -144,9 +144,9 @@ def leaderboard(
         error.
     bounds : tuple of two floats, default=None
         Smallest and largest possible score. If all scores are from 0 to 1, the default is (0, 1).
-        If all scores are whole numbers, a rating scale from 0 or 1 to 3, 4, 5, 6, 7
-        or 10 is assumed, the shortest that contains all scores.
-        Otherwise, or with infinite bounds, intervals are plain t intervals.
+        If all scores are whole numbers, a rating scale is assumed. It starts at 0 or 1, ends at 3,
+        4, 5, 6, 7 or 10, and is the shortest such scale that contains all scores. Otherwise, or
+        with infinite bounds, intervals are plain t intervals.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a
         random sample of the benchmark. None means an infinite population.
@@ -187,7 +187,8 @@ def leaderboard(
     (`compare_models`), adjusted by Bonferroni's method. Model A is significantly better than model
     B if the interval of A minus B lies above 0. The best possible rank of a model is 1 plus the
     number of significantly better models. The worst possible rank is M minus the number of
-    significantly worse models. Two models share a letter if neither is significantly better.
+    significantly worse models. Two models share a letter in `ties` if neither is significantly
+    better.
 
     If models answered different items, scores are least-squares estimates from the shared items
     (`skbench.stats.shared_items.shared_item_scores`). Each score estimates the model's mean score

@@ -46,7 +46,6 @@ class RepeatedSamplingStudy(Printed):
     Parameters
     ----------
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        A random state of None is replaced by a new seed in every repetition.
         Each estimator is one of:
 
         - an estimator of skbench,
@@ -54,6 +53,8 @@ class RepeatedSamplingStudy(Printed):
           of skbench's estimators (the argument `sampling` is optional),
         - a scikit-learn regressor, evaluated without intervals,
         - a `skbench.assessment.Candidate`.
+
+        An estimator with ``random_state=None`` gets a new seed in every repetition.
     n_items : int, float or "proportional", default=10
         Number of items sampled from each group, or from each topic if models share items. With an
         int, groups with fewer than ``4 * n_items`` items are excluded. A float between 0 and 1 is a
@@ -84,7 +85,7 @@ class RepeatedSamplingStudy(Printed):
     truth_ : Series
         Mean of all scores of each group in the study, by label.
     dropped_ : DataFrame
-        Excluded groups by label, with the number of items and the reason: items, why.
+        Excluded groups by label, with the columns items (number of items) and why (the reason).
     failures_ : DataFrame
         Estimators that failed: repetition, estimator, message. `results_` has no rows for these
         estimators in these repetitions.
@@ -109,8 +110,8 @@ class RepeatedSamplingStudy(Printed):
     true value is the mean over all items. Samples without replacement therefore have smaller errors
     than samples from an infinite population. If a quarter of the items is sampled, the error
     variance of direct estimates is a quarter smaller, so their intervals have higher coverage. For
-    shrinkage estimators, by contrast, coverage may be lower. If you will know the benchmark's
-    number of items in practice, pass ``Candidate(estimator, knows_population=True)``.
+    shrinkage estimators, by contrast, coverage may be lower. To evaluate an estimator with
+    ``estimate(population=...)``, pass ``Candidate(estimator, knows_population=True)``.
 
     **When not to use it:** without the scores on all items. Use `make_items` to simulate items, or
     `compare_estimators` if you have only a sample.

@@ -31,7 +31,8 @@ def choose_items(
 
     The sample is systematic, stratified by topic and ordered by predicted easiness.
 
-    When not to use it: to select the most informative items, because the sample is random.
+    When not to use it: to select only the most informative items. The sample is random.
+    ``chances="informative"`` only makes such items more probable.
 
     Parameters
     ----------

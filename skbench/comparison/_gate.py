@@ -119,16 +119,17 @@ def gate(
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
     sample missed (`skbench.stats.worst_case` has the formula). If scores are not binary, the lower
-    limit also uses a lower mean. This mean includes one more item (for clustered scores, one more
-    cluster) with the lowest possible difference.
+    limit also starts from a smaller mean difference: the mean after one item (for clustered scores,
+    one cluster) with the lowest possible difference is added.
 
     **Worst topic.** The score of the worst topic is estimated from 4000 joint posterior draws of
     all topics, with a fixed seed. The draws come from the bank, or from a `MixedModel` fitted to
     the topics of both models. The interval is that of the minimum over topics, so no adjustment for
     the number of topics is needed.
 
-    The gate cannot pass if the candidate has no answers in a topic. A pass is weak evidence for a
-    topic with few items, because the topic's draws are shrunk toward the other topics.
+    The gate cannot pass if the candidate has no answers in a topic. If a topic has few items, a
+    pass is only weak evidence that the topic reaches the floor, because its draws are shrunk toward
+    the other topics.
 
     **Power.** `power` is the probability that a gate with this number of items fails a candidate
     whose loss equals the margin. With ``fail="margin"``, `power` is the probability that an equally

@@ -53,7 +53,7 @@ class BradleyTerry(Documented, ClassifierMixin, BaseEstimator):
     judge : str, default=None
         Column of `X` with the verdict of an LLM judge on every pair, coded in the same way as `y`.
         `y` may then be missing for some pairs. The ratings still refer to human votes. The more the
-        judge agrees with humans, the smaller is the variance of the ratings [3]_. Requires
+        judge agrees with humans, the smaller the variance of the ratings [3]_. Requires
         ``ties="half"``.
 
     Attributes

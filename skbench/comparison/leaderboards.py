@@ -187,7 +187,8 @@ def leaderboard(
     (`compare_models`), adjusted by Bonferroni's method. Model A is significantly better than model
     B if the interval of A minus B lies above 0. The best possible rank of a model is 1 plus the
     number of significantly better models. The worst possible rank is M minus the number of
-    significantly worse models. Two models share a letter if neither is significantly better.
+    significantly worse models. Two models share a letter in `ties` if neither is significantly
+    better.
 
     If models answered different items, scores are least-squares estimates from the shared items
     (`skbench.stats.shared_items.shared_item_scores`). Each score estimates the model's mean score

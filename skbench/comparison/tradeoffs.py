@@ -211,10 +211,10 @@ def tradeoff(
     clusters, 97.5% intervals of the cost have a coverage of 0.93 to 0.95.
 
     The error rate is higher if expensive items are rare, because a sample without them looks cheap.
-    Suppose that a model is much more expensive on a fraction `p` of the items. A second model has
-    a worse score and the same mean cost, but this cost is constant. If a sample of `n` items has no
-    expensive item, the first model is wrongly reported as dominating. The probability of such a
-    sample is ``(1 - p)^n``:
+    Suppose that a model is much more expensive on a fraction `p` of the items. A second model has a
+    worse score and the same mean cost, but costs the same on every item. If a sample of `n` items
+    has no expensive item, the first model is wrongly reported as dominating. The probability of
+    such a sample is ``(1 - p)^n``:
 
     =====  ====  ============
     items  p     error rate

@@ -117,9 +117,9 @@ def trend(
     Items have equal weights across topics. If versions answered different items, the version scores
     are the least-squares fit of ``score = version + item``
     (`skbench.stats.shared_items.shared_item_scores`). For bounded scores, intervals also allow for
-    an extreme item that the sample missed (`skbench.stats.worst_case`). For scores of 0 and 1 on
-    independent items, the difference between the first and the last version is tested by McNemar's
-    exact test, as in `compare_models`.
+    rare scores or changes that the sample missed (`skbench.stats.worst_case`). For scores of 0 and
+    1 on independent items, the difference between the first and the last version is tested by
+    McNemar's exact test, as in `compare_models`.
 
     Intervals of the version scores are simultaneous (max-t, or Bonferroni with few clusters). For
     scores of 0 and 1 on independent items, they are Clopper-Pearson intervals at the adjusted

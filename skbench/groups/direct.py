@@ -67,9 +67,10 @@ class DirectEstimator(GroupEstimator):
         whole number in every group. See the notes for "t" intervals of bounded scores.
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
-        error, and intervals are clipped to the range. By default, the bounds come from
-        `sampling`, which `summarize_items` fills in. If `sampling` has no bounds, the range is
-        (0, 1) for binary scores and for ``interval="bounded"``, and unlimited otherwise.
+        error, and intervals are clipped to the range. By default, the bounds come from the argument
+        `sampling` of `fit`, an attribute of the result of `summarize_items`. If `sampling` has no
+        bounds, the range is (0, 1) for binary scores and for ``interval="bounded"``, and unlimited
+        otherwise.
     sampling_variance : float, default=None
         Known sampling variance of all groups, used if `fit` gets no `sigma2`.
 

@@ -36,7 +36,7 @@ class JudgeAgreement(Printed):
         Correlation of the judges' errors given the human label; nan for a judge whose verdict is
         constant given the human label.
     effective_judges : float
-        Equivalent number of judges with independent errors.
+        Number of judges with independent errors that would be as informative as these judges.
     effective_judges_interval : tuple of two floats
         Interval of `effective_judges`.
     vote : DataFrame or None
@@ -157,8 +157,8 @@ def judge_agreement(
         Columns of repeated verdicts of the judge on the same answers, one column per repeat;
         missing values are allowed. `repeats` requires exactly one judge.
     event : label, default=None
-        The positive label, if labels are not 0 and 1. Error rates, bias, the judges' combined vote
-        and corrected means are computed for this label. Kappa and alpha use all labels.
+        The positive label, if labels are not 0 and 1. Error rates, bias, and the attributes `vote`
+        and `corrected` of the result refer to this label. Kappa and alpha use all labels.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
         Measurement scale of the labels, for kappa (squared weights) and alpha.
     threshold : float, default=0.5
@@ -204,8 +204,8 @@ def judge_agreement(
       judge).
 
     With `cluster`, each interval uses the effective number of rows. Simulated coverage of 95%
-    intervals with 30, 100 and 400 labels was at least 0.93. `effective_judges` is the equivalent
-    number of judges with independent errors.
+    intervals with 30, 100 and 400 labels was at least 0.93. `effective_judges` is the number of
+    judges with independent errors that would be as informative as these judges.
 
     The change in bias between versions equals the change in the mean verdict, because both versions
     are compared with the same labels. The change is therefore estimated from all answers with

@@ -125,9 +125,9 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     thousands, the chains often fail to converge. `fit` then raises an error, because the effective
     sample size of a model is below 100. Under the uniform prior, the usual reason for this error is
     that `n_draws` is too small. The table is from simulations with 1 to 19 tasks of 5 to 20,000
-    items and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). It compares the
-    posterior means of Gibbs sampling and quadrature, also if `fit` raises the error. The unit is
-    the posterior standard deviation:
+    items and 200 to 10,000 draws (``benchmarks/hierarchical.py --chains``). It shows the difference
+    between the posterior means from Gibbs sampling and from quadrature, in posterior standard
+    deviations. The column `fit` states whether `fit` raises the error:
 
     ===========  ========  ==========  ==================================
     prior        `fit`     models      difference
@@ -137,8 +137,9 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     uniform      error     125 of 192  median 0.03, largest 0.32
     ===========  ========  ==========  ==================================
 
-    Informative priors determine the result. In the simulation study of [1]_, exchanging the priors
-    of the two models reverses the conclusion, so report `prior_sensitivity`.
+    Informative priors determine the result. The simulation study of [1]_ compares two models with
+    different priors. If the priors are exchanged, the other model appears better. So report
+    `prior_sensitivity`.
 
     References
     ----------

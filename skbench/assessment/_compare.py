@@ -132,19 +132,19 @@ def compare_estimators(
 
     Notes
     -----
-    For each candidate, the rule subtracts the estimated risk of the safest candidate from that of
-    the candidate, and adds the standard error of this difference. It chooses the smallest sum; the
-    sum of the safest candidate is 0. A candidate is therefore chosen only if it is better than the
-    safest by at least one standard error. `~skbench.assessment.RiskComparison.choice` applies the
-    rule with other multiples of the standard error.
+    A candidate is chosen only if its estimated risk is below that of the safest candidate by at
+    least one standard error of the difference. Among several such candidates, the rule chooses the
+    smallest sum of this difference (candidate minus safest) and its standard error.
+    `~skbench.assessment.RiskComparison.choice` applies the rule with other multiples of the
+    standard error.
 
     On real evaluations (benchmarks/selection.py), the rule reduced the largest of ten mean regrets
     from 1.23 to 1.15, and their average from 1.06 to 1.05. Part of these data was used to choose
-    the rule. The differences are less noisy than the risks themselves.
+    the rule.
 
-    **When not to use it:** to prove that one candidate is best. Between candidates that differ by a
-    few percent, chance decides. The intervals are not corrected for the choice. With a handful of
-    candidates and about 40 topics, this matters little.
+    **When not to use it:** to prove that one candidate is best. If risks differ by a few percent,
+    the choice depends on chance. The intervals of the estimates are not adjusted for the choice.
+    With a handful of candidates and about 40 topics, this matters little.
 
     References
     ----------

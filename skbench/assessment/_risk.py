@@ -42,24 +42,26 @@ def estimated_risk(
 ) -> RiskComparison:
     """Estimate mean squared errors without known true values.
 
-    It compares estimators, or prior variances (amounts of shrinkage).
+    Compare estimators, or prior variances (amounts of shrinkage).
 
     Parameters
     ----------
     candidates : dict of str to estimator, list of (str, estimator), or one estimator
         Estimators of groups, not fitted; they are copied. With ``method="sure"``, one or several
         prior variances `A` instead: numbers, or names of methods as in
-        `skbench.stats.shrinkage.prior_variance`. With ``inf`` nothing is shrunk, and with 0 every
-        estimate is the prior mean.
+        `skbench.stats.shrinkage.prior_variance`. With ``inf`` nothing is shrunk, and
+        with 0 every estimate is the prior mean.
     items : dataframe or GroupSummary
-        One row per (model, item). A summary is enough if models share no items. Counts are then
-        split like items, and other means like normal variables with known variance.
+        One row per (model, item). A summary is enough if models share no items. Then
+        skbench splits counts of correct answers like the answers themselves, and other means as
+        normal variables with known variance.
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     method : {"split items", "sure"}, default="split items"
         "split items" splits the items of every group into folds. The estimators are fitted without
-        one fold, and compared with the direct estimates of that fold. "sure" is Stein's unbiased
-        risk estimate for shrinkage toward one prior mean. It does not refit any estimator.
+        one fold. Their estimates are compared with the direct estimates of that fold. "sure" is
+        Stein's unbiased risk estimate for shrinkage toward one prior mean. It does not refit any
+        estimator.
     prior_mean : array-like of shape (n_groups,), default=None
         Required for "sure": prior means that do not use the group's own direct estimate, such as
         ``EmpiricalBayes().fit(...).prior_mean_``.
@@ -86,8 +88,8 @@ def estimated_risk(
     ------
     ValueError
         If no group has two items, only a summary is given although models share items, or item ids
-        are missing. For "sure", if `prior_mean` is missing, or a prior variance is unknown or
-        negative.
+        are missing. With "sure", if `prior_mean` is missing, or a prior variance is negative or has
+        an unknown name.
     TypeError
         If `candidates` are not estimators, or an argument needs item rows.
 
@@ -99,16 +101,15 @@ def estimated_risk(
     Notes
     -----
     **"split items"** [1]_. The expected value of ``(estimate - z_out)^2`` exceeds the mean squared
-    error by the variance of ``z_out``; `skbench.stats.risk.split_loss` subtracts it. Items shared
-    by models, and clusters, stay together in one fold. Features that are means of item columns are
-    recomputed in each fold; tables of features are not. The estimated risk is that with all folds
-    but one. It is slightly larger than with all items. The sample size ratio is extrapolated to all
-    items.
+    error by the variance of ``z_out``; `skbench.stats.risk.split_loss` subtracts it. All answers to
+    one item, and all items of one cluster, are in the same fold. Features that are means of item
+    columns are recomputed in each fold; tables of features are not. The estimated risk is that of
+    estimators fitted on all folds but one, so it is slightly larger than the risk with all items.
 
     **"sure"** [2]_. For binary scores, `skbench.stats.risk.leave_one_out_loss` estimates the risk
     with one item less. For other scores, `skbench.stats.risk.stein_loss` is too small if variances
-    come from fewer than about 30 items. Both include the cost of estimating `A`. Prior means must
-    not depend on the group's own items: cross-fit by topic if models share items.
+    come from fewer than about 30 items. Both risks include the error from estimating `A`. Prior
+    means must not depend on the group's own items: cross-fit by topic if models share items.
 
     **When not to use it.** It cannot separate candidates that differ by a few percent (see
     `compare_estimators`). The smallest of several estimated risks is too small on average.

@@ -42,20 +42,20 @@ def required_items(
         Variance over items of the difference between the models' expected scores:
         ``compare_models(...).omega2``, or `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
-        Variance of repeated answers to one item, averaged over items, for models a and b. Keep
-        both at 0 if `omega2` comes from single answers, because it already includes this variance.
+        Variance of repeated answers to one item, averaged over items, for models a and b. Keep both
+        at 0 if `omega2` comes from single answers, because `omega2` then includes this variance.
     n_repeats : int, default=1
         Number of answers of each model to each item.
     design_effect : float, default=1.0
-        Design effect of clusters. It multiplies `omega2`
-        (`skbench.stats.clustered.expected_design_effect`). Keep 1 if `omega2` was estimated
-        from such clusters.
+        Design effect of clusters. It multiplies `omega2`.
+        `skbench.stats.clustered.expected_design_effect` computes it. Keep 1 if `omega2` was
+        estimated from such clusters.
     cluster_size : float, default=1.0
         Number of items per cluster. It determines the degrees of freedom.
     test : {"t", "mcnemar", "normal"}, default="t"
-        "t" is the paired t test. "mcnemar" is McNemar's exact test, for single answers that are
-        correct or incorrect, to independent items. "normal" is the published formula, which gives
-        too few items for both tests.
+        "t" is the paired t test. "mcnemar" is McNemar's exact test. It requires independent items,
+        each answered once by each model and scored 0 or 1. "normal" is the published formula, which
+        gives too few items for either test.
     confidence_level : float, default=0.95
         Confidence level of the interval of the difference.
     power : float, default=0.8

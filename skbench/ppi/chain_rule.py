@@ -55,8 +55,8 @@ class ChainRulePPI(PPIEstimator):
     n_draws : int, default=10_000
         Number of draws for ``integration="draws"``.
     verdicts : "side by side" or None, default=None
-        Use "side by side" if humans compared two answers. It estimates P(win) - P(loss), from -1
-        to 1. The human labels are w, l and t, or win, loss and tie, or 1, -1 and 0.
+        Use "side by side" if humans compared two answers. The estimate is then P(win) - P(loss),
+        from -1 to 1. The human labels are w, l and t, or win, loss and tie, or 1, -1 and 0.
     event : object, default=None
         Human label whose probability is estimated. It is required if labels are names. For
         numeric labels, None estimates their mean.
@@ -65,8 +65,8 @@ class ChainRulePPI(PPIEstimator):
         there are no others, and otherwise the labels in the data.
     prior : {"auto", "jeffreys"}, default="auto"
         "jeffreys" shrinks the mean label of every verdict toward the middle of the range, as in
-        [1]_. "auto" does so, too, unless this would move the estimate by more than a tenth of its
-        standard error. It then shrinks toward the mean of all labels (see the notes).
+        [1]_. "auto" does the same, unless this would move the estimate by more than a tenth of its
+        standard error. In that case, "auto" shrinks toward the mean of all labels (see the notes).
     random_state : None, int, RandomState or Generator, default=None
         Seed for ``integration="draws"``.
 
@@ -75,14 +75,14 @@ class ChainRulePPI(PPIEstimator):
     estimate_, standard_error_ : float
         Mean (see `prior`) and standard deviation of the posterior.
     lambda_ : float
-        Always nan, because this method gives the judge no weight.
+        Weight of the judge; always nan, because this method has no such weight.
     rectifier_ : float
         `estimate_` minus the mean verdict of the unlabeled rows; nan if verdicts are names.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Number of labels with the same standard error without a judge, under an equally strong
-        prior.
+        Number of human labels that would give the same standard error without a judge, with a prior
+        of the same strength.
     values_ : list
         Verdicts that occur; tuples for several judges.
     bins_ : ndarray or None
@@ -110,35 +110,36 @@ class ChainRulePPI(PPIEstimator):
 
     *Prior.* With few labels, many verdicts or a true mean near 0 or 1, these priors bias the
     estimate. "auto" moves it toward the mean under a weaker prior
-    (`skbench.stats.chain_rule.chain_mean_of_pooled_prior`). It does not move the estimate if the
-    two differ by less than 0.1 posterior standard deviations, moves it all the way from 0.5 on,
-    and partly in between (firm shrinkage [2]_). From a difference of 0.2 on, the interval also
-    includes the shifted interval of [1]_. In simulations, the mean squared error was at most 1.06
-    times that of the mean label. With "jeffreys" it was 5.2 times for a true mean of 0.99, two
-    verdicts, 20 labels and a useless judge.
+    (`skbench.stats.chain_rule.chain_mean_of_pooled_prior`). If the two means differ by less than
+    0.1 posterior standard deviations, the estimate stays where it is. If they differ by more than
+    0.5, the estimate is the mean under the weaker prior. In between, it is moved partly (firm
+    shrinkage [2]_). If they differ by more than 0.2, the interval is also extended in this
+    direction. In simulations, the mean squared error was at most 1.06 times that of the mean label.
+    With "jeffreys", a true mean of 0.99, two verdicts, 20 labels and a useless judge, it was 5.2
+    times that of the mean label.
 
-    *Coverage.* 95% intervals cover about 0.93 or more with enough labels: 10 per verdict for two
-    verdicts, 20 per verdict for three, and so on in steps of ten. With fewer labels, intervals with
-    "jeffreys" can be too short. For a true mean of 0.95, they cover 0.91 with two verdicts and 10
-    labels in total, and 0.84 with three verdicts and 15 labels. With ten verdicts and 30 labels,
-    they hardly ever cover.
+    *Coverage.* The coverage of 95% intervals is about 0.93 or more with enough labels: 10 per
+    verdict for two verdicts, 20 per verdict for three, and so on in steps of ten. With fewer
+    labels, intervals with "jeffreys" can be too short. For a true mean of 0.95, their coverage is
+    0.91 with two verdicts and 10 labels in total, 0.84 with three verdicts and 15 labels, and
+    almost 0 with ten verdicts and 30 labels.
 
     *Side by side* (section 5.3). The estimand is ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l |
     a))``. The three probabilities given one verdict have one joint Dirichlet posterior. In Table 1
-    of [1]_ "h in {w, t}" and "in S~_N" are misprints for {w, l} and S_n. For example, take a
-    useless judge and probabilities of 0.8, 0.05 and 0.15 for win, tie and loss. With 10, 30 and
-    100 labels, 95% intervals cover 0.93, 0.94 and 0.96 ("jeffreys": 0.88, 0.93 and 0.94).
+    of [1]_ "h in {w, t}" and "in S~_N" are misprints for {w, l} and S_n. With a useless judge,
+    probabilities of 0.8, 0.05 and 0.15 for win, tie and loss, and 10, 30 and 100 labels, the
+    coverage of 95% intervals is 0.93, 0.94 and 0.96 ("jeffreys": 0.88, 0.93 and 0.94).
 
-    `predict` returns the posterior mean label given the verdict,
-    ``sum_h h (n_ah + 1/K) / (n_a + 1)``. One shift on the logit scale of the range makes the mean
-    over the fitted rows equal to the estimate.
+    `predict` returns the posterior mean label given the verdict, ``sum_h h (n_ah + 1/K) / (n_a +
+    1)``. These predictions are then shifted by a constant on the logit scale, so that their mean
+    over the fitted rows is the estimate.
 
     When not to use it:
 
     - with few labels per verdict, dependent rows or unequal probabilities of being labeled (use
       `PPIMean`);
     - with a continuous judge that ranks answers well (use `StratifiedPPI` or `PPIMean`);
-    - before shrinkage of many small groups, because the prior already shrinks them;
+    - as input of shrinkage across many small groups, because the prior already shrinks them;
     - if two answers were graded one at a time (use `PPIMean` of the difference in grades).
 
     References

@@ -56,8 +56,9 @@ class MonteCarloPPI(Documented, BaseEstimator):
     random_state : None, int, RandomState or Generator, default=None
         Seed of the draws.
     integration : {"draws", "bootstrap"}, default="draws"
-        "draws" samples the parameters from their posteriors. "bootstrap" has no priors. It samples
-        labeled and unlabeled rows with replacement and uses their means and proportions.
+        "draws" samples the parameters from their posteriors. "bootstrap" has no priors. The
+        bootstrap samples labeled and unlabeled rows with replacement and uses their means and
+        proportions.
 
     Attributes
     ----------
@@ -86,8 +87,8 @@ class MonteCarloPPI(Documented, BaseEstimator):
     The method is that of [1]_, sections 2.2 and 4.1.2. It assumes that the parameters are
     independent. This holds if no two are estimated from the same rows of the same column. For
     example, estimate the mean verdict from ``rows="unlabeled"``. The bootstrap of section 5.4.3
-    does not need independence. With a few hundred labels its interval is almost the same. With few
-    labels of a verdict it is too short.
+    does not need independence. With a few hundred labels, its interval is almost the same as that
+    of the draws. If few rows with some verdict are labeled, the bootstrap interval is too short.
 
     When not to use it: for a mean or proportion alone (`PPIMean`, `StratifiedPPI` and
     `ChainRulePPI` need no draws); for clustered rows; for a ratio if its denominator can be 0.

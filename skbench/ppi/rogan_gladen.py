@@ -31,7 +31,7 @@ class RoganGladen(PPIEstimator):
         Verdict of the judge that means that the event occurred. All other verdicts are negative.
         With several judges, the majority decides.
     event : object, default=1
-        Human label whose proportion is estimated. There must be one other label.
+        Human label whose proportion is estimated. The labels must have exactly one other value.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class RoganGladen(PPIEstimator):
     rectifier_ : float
         Estimate before clipping, minus the rate of positive verdicts.
     lambda_ : float
-        Always nan, because this method gives the judge no weight.
+        Weight of the judge; always nan, because this method has no such weight.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
@@ -73,8 +73,9 @@ class RoganGladen(PPIEstimator):
     intervals were 1.2 to 1.9 times as wide as those of the chain rule.
 
     `predict` returns the probability of the event given the verdict by Bayes' rule from the
-    estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive verdict. One shift on the
-    logit scale makes the mean over the fitted rows equal to the estimate.
+    estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive verdict. These predictions are
+    then shifted by a constant on the logit scale, so that their mean over the fitted rows is the
+    estimate.
 
     When not to use it: in the usual case that the labeled rows are a random sample (use
     `ChainRulePPI`); for dependent rows or unequal probabilities of being labeled (use `PPIMean`).

@@ -61,8 +61,7 @@ class StratifiedPPI(PPIEstimator):
           shape (n_rows, n_autoraters).
     n_strata : int or sequence of int, default=5
         Number of bins or leaves. From a sequence, the number with the shortest 95% interval is
-        selected (on average over groups). Strata with fewer than 3 labeled or unlabeled rows are
-        merged.
+        selected. Strata with fewer than 3 labeled or unlabeled rows are merged.
     power_tuning : bool, default=False
         Whether to tune the judge's weight within each stratum. False uses weight 1.
     bounds : tuple of two floats, default=None
@@ -105,13 +104,13 @@ class StratifiedPPI(PPIEstimator):
     as in `PPIMean`. "draws" (`skbench.stats.strata.stratified_draws`) has no pseudo-labels and has
     the guarantee "posterior".
 
-    Strata that are fitted on the labels have smaller residuals than new rows, so their guarantee
-    is "none". A search over `n_strata` also has the guarantee "none".
+    If strata are fitted on the labels, residuals of the labeled rows are smaller than those of new
+    rows. The guarantee is then "none". It is also "none" after a search over `n_strata`.
 
     Simulated coverage of 95% intervals:
 
     - *Rare labels* (true mean 0.98, 50 to 300 labels, five quantile strata): 0.96 to 1 by default,
-      0.85 to 0.92 with "draws", 0.80 to 0.89 `as_published`. Most strata contain only labels 1.
+      0.85 to 0.92 with "draws", 0.80 to 0.89 `as_published`. In most strata, all labels are 1.
     - *Strata fitted on 50 to 100 labels*: 0.91 to 0.96 with a tree of five leaves, 0.84 to 0.93
       with a full tree, 0.85 to 0.92 with random forests and boosting.
     - *Search over n_strata* (true mean 0.5, 50 to 300 labels): 0.92 to 0.96 with quantiles, 0.82 to

@@ -528,7 +528,7 @@ class Estimate(Printed):
           lower if scores are few and skewed.
         - "average over groups": average coverage (empirical Bayes coverage) over the groups.
         - "posterior": posterior probability (credible intervals).
-        - "model": model-based or asymptotic coverage, if the stated model is correct.
+        - "model": model-based or asymptotic coverage, if the model of the estimator is correct.
         - "none": no guarantee.
     sample_size_ratio : SampleSizeRatio, default=None
         Relative efficiency with its interval: the number of items that direct estimates would need

@@ -43,8 +43,8 @@ def _positions(codes, n):
 class UnitLevelModel(Documented, BaseEstimator):
     """Estimate the score of new models on all items of a benchmark from a few answers.
 
-    The model predicts the unanswered items from the answers of earlier models (an `ItemBank`). It
-    is a unit-level (item-level) model in the sense of small-area estimation.
+    A statistical model predicts the scores on the unanswered items from the answers of earlier
+    models (an `ItemBank`). In small-area estimation, it is called a unit-level model.
 
     When not to use it: if a new model answered all items, or if its items are not in the bank.
 
@@ -60,9 +60,10 @@ class UnitLevelModel(Documented, BaseEstimator):
         "auto" assumes a random sample unless the items are clearly easier or harder than the rest
         of their topics.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None infers 0 and 1 if all scores are in this range,
-        and the ends of a rating scale, such as 1 and 5, if scores are whole numbers from 0 to 10
-        (see `summarize_items`). Other scores have no bounds.
+        Smallest and largest possible score. By default, 0 and 1 if all scores are from 0 to 1.
+        If all scores are whole numbers up to 10, they are assumed to be ratings, and the bounds are
+        the ends of the rating scale, such as 1 and 5 (see `summarize_items`). Other scores have no
+        bounds.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the draws.
 

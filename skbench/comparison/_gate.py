@@ -119,8 +119,8 @@ def gate(
 
     If scores have known bounds, t intervals are widened to allow for rare differences that the
     sample missed (`skbench.stats.worst_case` has the formula). If scores are not binary, the lower
-    limit also starts from a smaller mean difference: the mean after one item (for clustered scores,
-    one cluster) with the lowest possible difference is added.
+    limit also starts from a smaller mean difference. This is the mean of the sample plus one item
+    (for clustered scores, one cluster) with the lowest possible difference.
 
     **Worst topic.** The score of the worst topic is estimated from 4000 joint posterior draws of
     all topics, with a fixed seed. The draws come from the bank, or from a `MixedModel` fitted to

@@ -87,10 +87,10 @@ def compare_models(
         "drop" skips items that a model did not answer, "wrong" counts the missing answers as
         incorrect (score 0), and "refuse" raises an error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None infers 0 and 1 if all scores are in this range,
-        and the ends of a rating scale, such as 1 and 5, if scores are whole numbers from 0 to 10
-        (see `summarize_items`). If no bounds can be inferred, or if the bounds are infinite,
-        t intervals are not widened.
+        Smallest and largest possible score. By default, 0 and 1 if all scores are from 0 to 1.
+        If all scores are whole numbers up to 10, they are assumed to be ratings, and the bounds are
+        the ends of the rating scale, such as 1 and 5 (see `summarize_items`). If no bounds can be
+        inferred, or if the bounds are infinite, t intervals are not widened.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark, if `items` is a random sample of them. Pass one
         number, or one for each group of `by`. None means an infinite population.

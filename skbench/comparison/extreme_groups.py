@@ -63,8 +63,9 @@ def extremes(
         Joint draws of the scores of all groups, such as those of
         ``MixedModel().fit(...).sample(...)``.
     by : str or list of str, default=None
-        Index levels of the labels. Extremes are estimated separately for each of their values. With
-        "model", the worst topic of each model is estimated. None treats all groups as one set.
+        Index levels of the labels. Extremes are estimated separately for each value of these
+        levels. With "model", the worst topic of each model is estimated. None treats all groups as
+        one set.
     of : {"gap", "ratio", "both"}, default="gap"
         Highest minus lowest score, or lowest divided by highest score. The ratio is nan if all
         scores of a draw are 0.

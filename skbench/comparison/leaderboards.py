@@ -143,10 +143,10 @@ def leaderboard(
         How to treat items that a model did not answer: skip them, score them 0, or raise an
         error.
     bounds : tuple of two floats, default=None
-        Smallest and largest possible score. None infers 0 and 1 if all scores are in this range,
-        and the ends of a rating scale, such as 1 and 5, if scores are whole numbers from 0 to 10
-        (see `summarize_items`). If no bounds can be inferred, or if the bounds are infinite,
-        t intervals are not widened.
+        Smallest and largest possible score. By default, 0 and 1 if all scores are from 0 to 1.
+        If all scores are whole numbers up to 10, they are assumed to be ratings, and the bounds are
+        the ends of the rating scale, such as 1 and 5 (see `summarize_items`). If no bounds can be
+        inferred, or if the bounds are infinite, t intervals are not widened.
     population : int, Series or dict, default=None
         Number of items of the whole benchmark (with `topics`, of each topic), if `items` is a
         random sample of the benchmark. None means an infinite population.

@@ -142,8 +142,8 @@ def tradeoff(
         Per-item scores and costs, one row per model and item, in any dataframe that narwhals
         reads.
     score, cost : str
-        Names of the columns. A cost belongs to the answer in its row, in any unit (tokens,
-        seconds, dollars), and must not be negative. Rows without a cost contribute only to the
+        Names of the columns. Each row contains the cost of its answer, in any unit (tokens,
+        seconds, dollars). Costs must not be negative. Rows without a cost contribute only to the
         score.
     model, item : str
         Names of the columns.
@@ -212,9 +212,9 @@ def tradeoff(
 
     The error rate is higher if expensive items are rare, because a sample without them looks cheap.
     Suppose that a model is much more expensive on a fraction `p` of the items. A second model has a
-    worse score and the same mean cost, but costs the same on every item. If a sample of `n` items
-    has no expensive item, the first model is wrongly reported as dominating. The probability of
-    such a sample is ``(1 - p)^n``:
+    worse score. Its cost is constant over items and equals the first model's mean cost. If a sample
+    of `n` items has no expensive item, the first model is wrongly reported as dominating. The
+    probability of such a sample is ``(1 - p)^n``:
 
     =====  ====  ============
     items  p     error rate

@@ -67,8 +67,8 @@ class DirectEstimator(GroupEstimator):
         whole number in every group. See the notes for "t" intervals of bounded scores.
     bounds : tuple of two floats, default=None
         Range of the score by definition, such as (0, 100). A mean outside this range raises an
-        error, and intervals are clipped to the range. By default, the bounds come from the argument
-        `sampling` of `fit`, an attribute of the result of `summarize_items`. If `sampling` has no
+        error, and intervals are clipped to the range. By default, the bounds come from
+        `sampling`, an argument of `fit` that `summarize_items` provides. If `sampling` has no
         bounds, the range is (0, 1) for binary scores and for ``interval="bounded"``, and unlimited
         otherwise.
     sampling_variance : float, default=None

@@ -77,9 +77,9 @@ class FayHerriot(GroupEstimator):
     sqrt(mse)``, where `c` is the normal quantile and `mse` is the second-order mean squared error.
     Its formula depends on `method`: ``g1 + g2 + 2 g3`` for REML, with an additional bias term for
     ML and Fay-Herriot moments (Prasad and Rao 1990, Datta and Lahiri 2000, Datta, Rao and Smith
-    2005; [2]_, section 6.2). Because `A` is estimated, the interval uses the larger of two values
-    of `mse`: at the estimate of `A`, and at the mean of a truncated normal distribution around it
-    (`skbench.stats.robust_eb.plausible_prior_variances`).
+    2005; [2]_, section 6.2). To allow for the error in the estimate of `A`, `mse` is computed both
+    for this estimate and for the mean of the plausible values of `A`
+    (`skbench.stats.robust_eb.plausible_prior_variances`). The interval uses the larger result.
 
     The guarantee is "model": coverage is asymptotic in the number of groups and requires that `u`
     and `e` are normal. If `A` is far below the sampling variances, its estimate is imprecise and

@@ -71,10 +71,10 @@ class MixedModel(GroupEstimator):
     ----------
     family_ : {"binomial", "gaussian"}
     topic_variance_, interaction_variance_, shared_effect_variance_ : float
-        Prior variances of the topic effects and of two parts of the model x topic interactions. One
-        part is independent between models. The other part is correlated between models whose item
-        errors are correlated. The units are squared log odds or squared score units. The variance
-        of an effect that is not fitted is 0.
+        Prior variances of the topic effects and of two parts of the model x topic interactions.
+        The part with `interaction_variance_` is independent between models. The part with
+        `shared_effect_variance_` is correlated if the models' item errors are. The units are
+        squared log odds or squared score units. The variance of an effect that is not fitted is 0.
     kernel_variances_ : ndarray of shape (n_kernels,)
         Prior variances of the kernels: smooth, linear, linear within models.
     model_effects_ : Series of length n_models

@@ -170,9 +170,10 @@ class PPIMean(PPIEstimator):
         weight is tuned. In all other cases, or if the t interval is expected to be narrower, it
         uses "t". "z" is the normal interval of the papers. With few labels, "z" is much too narrow.
     bounds : tuple of two floats, default=None
-        Range of the labels by definition. None infers 0 and 1 if all labels are in this range,
-        and the ends of a rating scale, such as 1 and 5, if labels are whole numbers from 0 to 10
-        (see `summarize_items`). Other labels have no bounds.
+        Range of the labels by definition. By default, 0 and 1 if all labels are from 0 to 1.
+        If all labels are whole numbers up to 10, they are assumed to be ratings, and the bounds are
+        the ends of the rating scale, such as 1 and 5 (see `summarize_items`). Other labels have no
+        bounds.
     population : "rows" or None, default=None
         "rows" estimates the mean label of exactly these rows, labeled and unlabeled. None
         estimates the mean of the population that the rows were sampled from. The choice changes
@@ -239,7 +240,7 @@ class PPIMean(PPIEstimator):
 
     - with fewer than 10 labels;
     - if the judge's agreement with humans differs between labeled and unlabeled rows;
-    - if labels and judge scores are binary, and each of the two judge scores occurs in about 10 to
+    - if labels and judge scores are binary, and each score value (0 and 1) occurs in about 10 to
       50 labeled rows. The interval of `ChainRulePPI` is then slightly narrower.
 
     References

@@ -67,8 +67,8 @@ def summarize_items(
         distinct items.
     topic : str or list of str or None, default="topic"
         Topic columns, needed if item ids repeat between topics and `by` does not contain the topic.
-        The default column may be absent. If None, rows with the same item id are the same item
-        if they agree in all `by` columns except the model.
+        The default column may be absent. With None, two rows are the same item if they have the
+        same item id and the same values in all `by` columns other than the model.
     cluster : str, default=None
         The column of clusters of dependent items. A cluster may be a passage with several
         questions, or a question with several answers. If every cluster contains at most one
@@ -89,10 +89,10 @@ def summarize_items(
         within a group.
     bounds : tuple of two floats, default=None
         Lowest and highest score by the definition of the metric, for direct intervals of scores
-        that are not binary. By default, scores from 0 to 1 have bounds 0 and 1. Different whole
-        numbers from 0 to 10 are assumed to be ratings. The lower bound of ratings is 1, or 0 if a
-        score is 0. Their upper bound is the smallest of 3, 4, 5, 6, 7 and 10 that is not below the
-        highest score. Other scores, and scores with infinite bounds, are treated as unbounded.
+        that are not binary. By default, scores from 0 to 1 have bounds 0 and 1. Scores that are all
+        whole numbers from 0 to 10 are assumed to be ratings. The lower bound of ratings is 1, or 0
+        if a score is 0. Their upper bound is the smallest of 3, 4, 5, 6, 7 and 10 that is not below
+        the highest score. Other scores, and scores with infinite bounds, are treated as unbounded.
 
     Returns
     -------

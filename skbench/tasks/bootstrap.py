@@ -96,8 +96,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     items and an accuracy of at least 0.9. A model with equal scores on all items has no interval
     (nan).
 
-    `fit` resamples the scores of each model independently. If models share items, intervals of
-    differences are then usually too wide. Use `fit_items` instead.
+    Unlike `fit_items`, `fit` has no items and resamples each model independently. If models share
+    items, intervals of differences are then usually too wide. Use `fit_items` instead.
 
     References
     ----------

@@ -47,8 +47,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         the slice-within-Gibbs sampler of [1]_ with four chains; it raises an error if the chains
         have not converged.
     kind : {"parameter", "predictive"}, default="parameter"
-        Whether draws are accuracies or scores on new test sets of the same sizes. Intervals of such
-        scores are about sqrt(2) times as wide.
+        With "parameter", draws are true accuracies. With "predictive", they are scores on new test
+        sets of the same sizes. Intervals of such scores are about sqrt(2) times as wide.
     prior : "uniform", "exponential", pair or dict, default="uniform"
         With "uniform", the mean ``a / (a + b)`` and the correlation between items of the same task,
         ``1 / (1 + a + b)``, are uniform on (0, 1). With "exponential", `a` and `b` are exponential

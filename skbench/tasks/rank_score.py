@@ -75,8 +75,8 @@ class MeanRankScore(Documented, BaseEstimator):
 
     The Welch test assumes independent scores, but the raw scores are bootstrap replicates of one
     test set. Two equally good models therefore get different scores in 54% to 62% of simulations.
-    The one-sided test at 5% always favors the model with the higher mean, so the nominal rate is
-    10%.
+    The nominal rate is 10%, because the one-sided test at 5% is always made in the direction of the
+    higher mean.
 
     References
     ----------

@@ -82,9 +82,9 @@ def gate(
     model, item, topic, score, cluster : str
         Columns, as in `compare_models`.
     by : str or list of str, default=None
-        Columns that define the topics; with a bank, its topic column. With `by`, the attribute
-        `topics` of the result has one row per topic. The verdict still refers to all items, with
-        equal weights. Intervals of topics are not adjusted for multiple comparisons.
+        Columns that define the topics. With a bank, pass the bank's topic column. With `by`, the
+        attribute `topics` of the result has one row per topic. The verdict still refers to all
+        items, with equal weights. Intervals of topics are not adjusted for multiple comparisons.
     bounds, population
         As in `compare_models`. With `by`, `population` has one number per topic.
     confidence_level : float, default=0.95

@@ -88,7 +88,7 @@ def choose_items(
     check_bank(bank)
     n_bank = len(bank.items_)
     if n_items > n_bank:
-        raise ValueError(f"n_items={n_items}, but the bank has only {n_bank} items.")
+        raise ValueError(f"The bank has only {n_bank} items, fewer than the {n_items} to choose.")
     rng = as_generator(random_state)
     codes = np.zeros(n_bank, dtype=int) if topics is None else bank.topic_codes_
     variance = answer_variance(bank)

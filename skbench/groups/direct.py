@@ -111,7 +111,7 @@ class DirectEstimator(GroupEstimator):
     - "clopper-pearson" and "bounded" have at least the nominal coverage for every n. "bounded" is
       the Chernoff-Hoeffding interval, which needs only the mean.
     - "wilson", "jeffreys" and "agresti-coull" have about the nominal coverage, averaged over all
-      true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.838.
+      true accuracies. At n = 10, the lowest coverage of a 95% Wilson interval is 0.835.
     - "t" is exact for normal scores. For unbounded scores, the interval is far too short if scores
       are few and skewed. If scores have known bounds, the interval is widened to allow for rare
       scores that the sample missed (see `skbench.stats.worst_case`). The lower limit uses the
